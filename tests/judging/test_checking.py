@@ -347,7 +347,7 @@ def test_a_runtime_that_reads_another_format_says_convert_first():
 def test_a_model_that_cannot_be_converted_is_not_told_to_be():
     builder = Builder("m")
     a, b = (builder.parameter(name, "f32", (2,)) for name in "ab")
-    product = builder.binary("Multiply", "scaled", builder.subtract("c", a, b), b)
+    product = builder.elementwise("Multiply", "scaled", [builder.subtract("c", a, b), b])
     builder.result(builder.clamp("clamped", product, 0, 1))
     finding = only(check(builder.model, EXACT))
     refusal = (

@@ -350,9 +350,9 @@ def chain() -> Model:
     step = builder.squeeze("q", step, [3])
     step = builder.broadcast("b", step, [2, 2, 3])
     step = builder.clamp("c", step, -100.5, 100.5)
-    step = builder.binary("Mod", "m", step, builder.constant("seven", np.int32(7)))
-    step = builder.binary("FloorMod", "f", step, builder.constant("five", np.int32([5])))
-    step = builder.binary("BitwiseAnd", "a", step, builder.constant("mask", np.int32(6)))
+    step = builder.elementwise("Mod", "m", [step, builder.constant("seven", np.int32(7))])
+    step = builder.elementwise("FloorMod", "f", [step, builder.constant("five", np.int32([5]))])
+    step = builder.elementwise("BitwiseAnd", "a", [step, builder.constant("mask", np.int32(6))])
     step = builder.convert("v", step, "u8")
     builder.result(step)
     return builder.model
@@ -392,9 +392,9 @@ def test_a_reshape_by_an_input_is_inferred_as_far_as_it_can_be() -> None:
          "Broadcast of (2, 3) to [2, 4]: aligned at the right, each dim must be 1 or the target's"),
         (lambda b, x: b.broadcast("r", x, [-1, 3]), "Broadcast to [-1, 3]: a size cannot be negative"),
         (lambda b, x: b.clamp("r", x, 2, 1), "attribute 'min' is 2.0 and 'max' is 1.0; expected min <= max"),
-        (lambda b, x: b.binary("BitwiseAnd", "r", x, x),
+        (lambda b, x: b.elementwise("BitwiseAnd", "r", [x, x]),
          "BitwiseAnd takes no element type 'f32'; expected an integer or boolean"),
-        (lambda b, x: b.binary("Mod", "r", x, b.constant("k", np.int8(1))),
+        (lambda b, x: b.elementwise("Mod", "r", [x, b.constant("k", np.int8(1))]),
          "Mod takes two operands of one element type; they are f32 and i8; convert one of them first"),
     ],
 )  # fmt: skip
@@ -424,7 +424,7 @@ def test_a_dim_that_cannot_be_squeezed_is_kept_where_it_is_known_and_refused_whe
 def test_integers_are_not_divided_by_0() -> None:
     builder = Builder()
     x = builder.parameter("x", "i8", ())
-    builder.result(builder.binary("FloorMod", "f", x, builder.constant("k", np.int8(0))))
+    builder.result(builder.elementwise("FloorMod", "f", [x, builder.constant("k", np.int8(0))]))
     with pytest.raises(SpecError) as found:
         builder.model.run({"x": np.int8(1)})
     assert str(found.value) == "FloorMod divides by 0, which integers cannot, at layer 2 'f'"
@@ -535,7 +535,7 @@ def test_boolean_passes_through_and_converts() -> None:
     builder = Builder()
     x = builder.parameter("x", "boolean", (3,))
     k = builder.constant("k", np.array([True, False, True]))
-    builder.result(builder.convert("c", builder.binary("BitwiseAnd", "a", x, k), "f32"))
+    builder.result(builder.convert("c", builder.elementwise("BitwiseAnd", "a", [x, k]), "f32"))
     model = read(*builder.model.to_bytes())
     assert model.run({"x": np.array([True, True, False])})["c"].tolist() == [1, 0, 0]
 

@@ -42,7 +42,6 @@ _ONNXRUNTIME_VERSIONS = ("7", "13", "14")
 
 
 def targets() -> Iterator[Target]:
-    """Yield every declared target."""
     for level in LEVELS:
         yield Target(
             "directml",

@@ -24,5 +24,4 @@ def is_model(path: str) -> bool:
 
 
 def files(path: str) -> tuple[str, ...]:
-    """The files that a model takes that is saved to a path."""
     return (path,)

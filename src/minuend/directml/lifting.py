@@ -20,7 +20,7 @@ from minuend.directml.dxdispatch.views import View
 from minuend.directml.model import Model
 from minuend.directml.versions import DIALECT
 from minuend.errors import ConversionRefused
-from minuend.models.graph import Graph, Kind, Refused, Step, Value
+from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.standards.node import TensorType
 
 _ADVICE = "A graph has subtractions of whole tensors in row-major order; repeated operands become broadcasting."
@@ -35,14 +35,13 @@ class _Contents:
     element: ElementType
 
 
-@dataclass(slots=True)
-class _Lifting:
+@dataclass
+class _Lifting(Attempts):
     model: Model
     graph: Graph
     first: dict[str, _Contents] = field(default_factory=dict)  # what resources hold before any command
     contents: dict[str, _Contents] = field(default_factory=dict)  # what was last written to them
     read: set[str] = field(default_factory=set)  # values that something uses
-    nodes: dict[str, str] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)  # resources that a refused dispatch writes
 
     def run(self) -> None:
@@ -54,15 +53,12 @@ class _Lifting:
                 continue
             one = self.model.dispatchables[command.dispatchable]
             bound = {name: one.init[name] if one.owned(name) else command.bindings[name] for name in TENSORS}
-            try:
-                if any(bound[name].resource in self.broken for name in INPUTS):
-                    raise Refused("")
-                self.dispatch(one, bound, f"{place} {one.name!r}")
+            place = f"{place} {one.name!r}"
+            whole = not any(bound[name].resource in self.broken for name in INPUTS)
+            if whole and self.attempt(place, self.dispatch, one, bound, place):
                 self.broken.discard(bound[OUTPUT].resource)
-            except Refused as error:
+            else:
                 self.broken.add(bound[OUTPUT].resource)
-                if str(error):
-                    self.nodes[f"{place} {one.name!r}"] = str(error)
 
     # ---- one dispatch -----------------------------------------------------------------------------------------
 
@@ -171,7 +167,6 @@ class _Lifting:
     # ---- steps ------------------------------------------------------------------------------------------------
 
     def spread(self, contents: _Contents, sizes: tuple[int, ...], place: str) -> _Contents:
-        """Expand to sizes, where it has others."""
         if contents.shape == sizes:
             return contents
         return self.made("expand", (contents,), f"{contents.value}_expand", sizes, place, shape=sizes)

@@ -21,7 +21,7 @@ from minuend.directml.operator import check_descs
 from minuend.directml.versions import DIALECT
 from minuend.errors import ConversionRefused, SpecError, listed
 from minuend.files.streaming.reading import Array
-from minuend.models.graph import Graph, Refused, Step, Value
+from minuend.models.graph import Attempts, Graph, Refused, Step, Value
 from minuend.names import Names
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
@@ -31,8 +31,6 @@ _ADVICE = "Leave these nodes out, or convert the model with a tool that knows al
 
 @dataclass(eq=False, slots=True)
 class _Buffer:
-    """A resource to be."""
-
     name: str
     element: ElementType
     count: int
@@ -48,8 +46,8 @@ class _Dispatch:
     buffers: list[_Buffer]
 
 
-@dataclass(slots=True)
-class _Lowering:
+@dataclass
+class _Lowering(Attempts):
     graph: Graph
     op: OpVersion
     tensors: dict[str, tuple[_Buffer, View] | None] = field(default_factory=dict)  # None: what made it is refused
@@ -58,38 +56,33 @@ class _Lowering:
     zeros: dict[str, _Buffer] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     dispatch_names: Names = field(default_factory=Names)
-    nodes: dict[str, str] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         self.names = Names(self.graph.values)
         for name in self.graph.inputs:
-            self.attempt(f"input {name!r}", name, self.input, name)
+            self.piece(f"input {name!r}", name, self.input, name)
         for i, step in enumerate(self.graph.steps):
             place = step.where or f"step {i} {step.name or step.output!r}"
             if all(self.ready(name, place) for name in step.inputs):
-                self.attempt(place, step.output, self.step, step, place)
+                self.piece(place, step.output, self.step, step, place)
             else:
                 self.tensors[step.output] = None
         # Those that a dispatch makes under their own name come first: no copy then needs that name.
         for name in sorted(dict.fromkeys(self.graph.outputs), key=lambda n: n not in {b.name for b in self.buffers}):
             place = f"output {name!r}"
             if self.ready(name, place):
-                self.attempt(place, "", self.output, name, place)
+                self.attempt(place, self.output, name, place)
 
-    def attempt(self, place: str, output: str, work: Callable[..., None], *given: object) -> None:
-        try:
-            work(*given)
-        except (Refused, SpecError) as error:
-            self.nodes[place] = str(error)
-            if output:
-                self.tensors[output] = None
+    def piece(self, place: str, output: str, work: Callable[..., None], *given: object) -> None:
+        if not self.attempt(place, work, *given):
+            self.tensors[output] = None
 
     def ready(self, name: str, place: str) -> bool:
         """Whether a value can be used; constants are taken in when they first are."""
         if name not in self.tensors:
-            self.attempt(f"constant {name!r}", name, self.constant, name, place)
+            self.piece(f"constant {name!r}", name, self.constant, name, place)
         return self.tensors[name] is not None
 
     def use(self, name: str) -> tuple[_Buffer, View]:
@@ -115,13 +108,11 @@ class _Lowering:
     def sizes(self, value: Value) -> tuple[int, ...]:
         """The sizes of a value: all of them known, none 0."""
         shape = value.type.shape
+        came = f"{value.name!r} has the shape {format_shape(shape)}"
         if shape is None or not all(isinstance(dim, int) for dim in shape):
-            raise Refused(
-                f"{value.name!r} has the shape {format_shape(shape)}; DirectML fixes sizes beforehand, "
-                "give the model's dims numbers"
-            )
+            raise Refused(f"{came}; DirectML fixes sizes beforehand, give the model's dims numbers")
         if 0 in shape:
-            raise Refused(f"{value.name!r} has the shape {format_shape(shape)}; DirectML has no empty tensors")
+            raise Refused(f"{came}; DirectML has no empty tensors")
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def hold(
@@ -208,7 +199,10 @@ class _Lowering:
         if sizes != views[0].sizes:
             self.changes.append(f"{place}: the sizes {format_shape(views[0].sizes)} became {format_shape(sizes)}")
         descs = [TensorDesc(element, v.sizes, None if v.is_packed else v.strides) for v in found]
-        check_descs(self.op, dict(zip(TENSORS, descs, strict=True)))
+        try:
+            check_descs(self.op, dict(zip(TENSORS, descs, strict=True)))
+        except SpecError as error:  # with the field that it names
+            raise Refused(str(error)) from None
         return descs
 
     # ---- copies -----------------------------------------------------------------------------------------------

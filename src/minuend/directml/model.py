@@ -35,11 +35,12 @@ from minuend.directml.versions import DIALECT
 from minuend.errors import FileFormatError, MinuendError, SpecError
 from minuend.files.streaming.reading import Array, read_bytes
 from minuend.files.transaction.writing import atomic
+from minuend.models import opening
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
 
 
-class Model:
+class Model(opening.Model):
     """A DxDispatch model.
 
     Args:
@@ -119,13 +120,7 @@ class Model:
         """The JSON as dicts and lists; change nothing in it, make a new :class:`Model` from a changed copy."""
         return dict(self._document.value)
 
-    @property
-    def handout(self) -> Model:
-        """What conversions and fixes hand out: the model itself."""
-        return self
-
     def output_names(self) -> list[str]:
-        """Return the resources that dispatches write to."""
         dispatches = (command for command in self.commands if isinstance(command, Dispatch))
         bound = (one.bindings[OUTPUT].resource for one in dispatches if OUTPUT in one.bindings)
         return list(dict.fromkeys(bound))
@@ -186,7 +181,7 @@ class Model:
             protected=self.sources(),
         )
         execution.check(max_bytes)
-        execution.run(feature_level)
+        execution.run()
         self.printed = execution.printed
         return execution
 
@@ -194,10 +189,6 @@ class Model:
         """Return the files that the model names: its own, and those of its resources."""
         named = (resource.source for resource in self.resources.values())
         return tuple(path for path in (self.path, *named) if path)
-
-    def copies(self, original: object, path: str) -> dict[str, str]:
-        """None: models of this dialect are neither fixed nor converted to another of its versions."""
-        return {}
 
     def subtractions(self) -> Iterator[Node]:
         """Walk the subtractions: each dispatchable that is one, under the lowest feature level that will do.

@@ -92,9 +92,8 @@ def check_descs(op: OpVersion, descs: Descs) -> None:
     """
     for name, desc in descs.items():
         if not isinstance(desc, TensorDesc):
-            raise SpecError(
-                "tensors", f"{desc!r} is no description; expected a minuend.directml.TensorDesc", where=name
-            )
+            wanted = "expected a minuend.directml.TensorDesc"
+            raise SpecError("tensors", f"{desc!r} is no description; {wanted}", where=name)
     _check_types(op, descs)
     _check_ranks(op, descs)
     # 5. The three have the same Sizes; a size of 1 does not broadcast.
@@ -120,12 +119,8 @@ def _check_ranks(op: OpVersion, descs: Descs) -> None:
         rank = len(desc.sizes)
         # 3. DimensionCount lies within the feature level's limits.
         if hi is not None and not lo <= rank <= hi:
-            wanted = str(lo) if lo == hi else f"{lo} to {hi}"
-            raise ShapeError(
-                "ranks",
-                f"DimensionCount is {rank}; {op} takes {wanted}{_more(op, rank)}",
-                where=f"{name}.DimensionCount",
-            )
+            wanted = f"{op} takes {lo if lo == hi else f'{lo} to {hi}'}{_more(op, rank)}"
+            raise ShapeError("ranks", f"DimensionCount is {rank}; {wanted}", where=f"{name}.DimensionCount")
     # 4. The three have one DimensionCount.
     _same("DimensionCount", "ranks", {name: len(desc.sizes) for name, desc in descs.items()})
 
@@ -137,7 +132,7 @@ def _more(op: OpVersion, rank: int) -> str:
     return f", more come with feature level {later[0].version}" if later else ""
 
 
-def _same(field: str, rule: str, values: Mapping[str, Any], hint: str = "") -> None:
+def _same(field: str, rule: str, values: Mapping[str, object], hint: str = "") -> None:
     first, *others = values
     for name in others:
         if values[name] != values[first]:
@@ -180,12 +175,13 @@ def _memory(name: str, desc: TensorDesc, buffer: Any) -> Memory:
     total = desc.total_tensor_size_in_bytes
     # 8. A buffer holds TotalTensorSizeInBytes bytes; its range is the first so many.
     if flat.size < total:
-        raise SpecError(
-            "buffers",
-            f"the buffer holds {flat.size} bytes; expected at least {total}, the tensor's TotalTensorSizeInBytes",
-            where=name,
-        )
+        wanted = f"expected at least {total}, the tensor's TotalTensorSizeInBytes"
+        raise _unfit(name, f"holds {flat.size} bytes; {wanted}")
     return flat[:total]
+
+
+def _unfit(name: str, message: str) -> SpecError:
+    return SpecError("buffers", f"the buffer {message}", where=name)
 
 
 def _bytes(name: str, buffer: Any) -> Memory:
@@ -193,26 +189,20 @@ def _bytes(name: str, buffer: Any) -> Memory:
     foreign = ">" if sys.byteorder == "little" else "<"
     if isinstance(buffer, np.ndarray):  # not through memoryview, which knows no bfloat16
         if buffer.dtype.hasobject or not buffer.dtype.itemsize:
-            message = f"the buffer is an array of {buffer.dtype}, which are no bytes; pass an array of numbers"
-            raise SpecError("buffers", message, where=name)
+            raise _unfit(name, f"is an array of {buffer.dtype}, which are no bytes; pass an array of numbers")
         contiguous, swapped = buffer.flags.c_contiguous, not buffer.dtype.isnative
     else:
         try:
             view = memoryview(buffer)
         except TypeError:
             wanted = "expected bytes, a bytearray, a memoryview or a NumPy array"
-            raise SpecError("buffers", f"the buffer is a {type(buffer).__name__}; {wanted}", where=name) from None
+            raise _unfit(name, f"is a {type(buffer).__name__}; {wanted}") from None
         contiguous, swapped = view.c_contiguous, view.format.startswith((foreign, "!"))
     if not contiguous:
-        raise SpecError(
-            "buffers",
-            "the buffer is not C-contiguous; pass the memory that it is a view of, and Strides that say how it lies",
-            where=name,
-        )
+        hint = "pass the memory that it is a view of, and Strides that say how it lies"
+        raise _unfit(name, f"is not C-contiguous; {hint}")
     if swapped:
-        raise SpecError(
-            "buffers", f"the buffer is not {sys.byteorder}-endian as this machine is; convert it", where=name
-        )
+        raise _unfit(name, f"is not {sys.byteorder}-endian as this machine is; convert it")
     if isinstance(buffer, np.ndarray):
         return np.asarray(buffer).reshape(-1).view(np.uint8)
     return np.frombuffer(view, np.uint8)
@@ -223,16 +213,15 @@ def _check_ranges(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> 
     output, start = memory[name], _address(memory[name])
     # 9. The output can be written to.
     if not output.flags.writeable:
-        raise SpecError("buffers", "the buffer is read-only; pass one that can be written to", where=name)
+        raise _unfit(name, "is read-only; pass one that can be written to")
     for other in op.inputs.names:
         distance = _address(memory[other]) - start
         if distance >= output.size or -distance >= memory[other].size:
             continue
         # 10. Where the ranges of an input and the output meet, they are one and the same range.
         if distance or memory[other].size != output.size:
-            side = (
-                "at the start of" if not distance else f"{abs(distance)} bytes {'before' if distance > 0 else 'after'}"
-            )
+            beside = f"{abs(distance)} bytes {'before' if distance > 0 else 'after'}"
+            side = beside if distance else "at the start of"
             raise SpecError(
                 "aliasing",
                 f"the range of {output.size} bytes begins {side} {other}'s range of {memory[other].size} bytes and "

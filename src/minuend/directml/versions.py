@@ -66,23 +66,17 @@ SUBTRACT_5_1 = SUBTRACT_4_1.evolve("5.1", add_types=("int8", "int16", "uint8", "
 
 
 def broadcast(op: OpVersion, a: Shape, b: Shape, attributes: Mapping[str, Any]) -> Broadcast:
-    """Join two shapes by DirectML's rule: known sizes from 1 to 2**32 - 1, equal in both.
-
-    Raises:
-        ShapeError: an unknown or zero size, one that 32 bits do not hold, more than 2**32 - 1 elements, or sizes that
-            differ.
-    """
+    """Join two shapes by DirectML's rule: known sizes from 1 to 2**32 - 1, equal in both, not too many elements."""
     for param, shape in zip(op.inputs, (a, b), strict=True):
         if shape is None:
             raise ShapeError("sizes", f"the sizes of {param.name} are unknown; DirectML fixes them beforehand")
         for i, size in enumerate(shape):
+            name = f"Sizes[{i}] of {param.name}"
             if not isinstance(size, int):
-                raise ShapeError(
-                    "sizes",
-                    f"Sizes[{i}] of {param.name} is {format_dim(size)}; DirectML fixes sizes beforehand, give a number",
-                )
-            check_size(size, f"Sizes[{i}] of {param.name}")
-        check_count(shapes.static(shape), f"{param.name}")
+                hint = "DirectML fixes sizes beforehand, give a number"
+                raise ShapeError("sizes", f"{name} is {format_dim(size)}; {hint}")
+            check_size(size, name)
+        check_count(shapes.static(shape), param.name)
     return shapes.none(a, b)
 
 

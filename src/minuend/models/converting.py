@@ -21,22 +21,14 @@ class Lifting(Protocol[M_contra]):
     """A dialect's ``lifting.py``."""
 
     def to_graph(self, model: M_contra, /) -> Graph:
-        """Return a model as the graph that formats convert through.
-
-        Raises:
-            ConversionRefused: it says what no graph can.
-        """
+        """Return a model as the graph that formats convert through; refuse what no graph can say."""
 
 
 class Lowering(Protocol):
     """A dialect's ``lowering.py``."""
 
     def from_graph(self, graph: Graph, version: str | None, /) -> Moved:
-        """Return a graph as a model of a version.
-
-        Raises:
-            ConversionRefused: the graph says what the dialect cannot.
-        """
+        """Return a graph as a model of a version; refuse what the dialect cannot say."""
 
 
 class Versioning(Protocol[M_contra]):
@@ -103,7 +95,7 @@ class Converted:
         saving.save(self.opened, self.original, path)
 
 
-def convert(model: Any, to: str, *, target: str | None = None) -> Converted:
+def convert(model: object, to: str, *, target: str | None = None) -> Converted:
     """Convert a model to another version of its dialect, or to another dialect.
 
     Args:

@@ -34,6 +34,10 @@ _FOLLOWED = 16
 
 _RESHAPING = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Dropout")
 
+_COMPUTED: Mapping[str, np.ufunc] = MappingProxyType(
+    {"Neg": np.negative, "Abs": np.absolute, "Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
+)
+
 _SMALLEST = 2.0**-126
 """Numbers below are subnormal in float32, which some runtimes take for 0."""
 
@@ -117,20 +121,14 @@ def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array
     with np.errstate(all="ignore"):
         if operator == "Cast":
             found = given[0].astype(np.float64)
-        elif operator in ("Neg", "Abs"):
-            found = {"Neg": np.negative, "Abs": np.abs}[operator](given[0].astype(np.float32))
-        elif operator in ("Add", "Sub", "Mul"):
-            ways = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
-            found = ways[operator](*(one.astype(np.float32) for one in given))
+        elif operator in _COMPUTED:
+            found = _COMPUTED[operator](*(one.astype(np.float32) for one in given))
         else:
             return None
         rounded = found.astype(dtype)
         magnitudes = np.abs(found[found != 0])
-        exact = (
-            np.isfinite(found).all()
-            and (magnitudes >= _SMALLEST).all()
-            and (rounded.astype(found.dtype) == found).all()
-        )
+        normal = np.isfinite(found).all() and (magnitudes >= _SMALLEST).all()
+        exact = normal and (rounded.astype(found.dtype) == found).all()
     return rounded if exact else None
 
 

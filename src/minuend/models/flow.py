@@ -113,7 +113,6 @@ class Flow:
         return self._made.get(name)
 
     def readers_of(self, name: str) -> Sequence[int]:
-        """The numbers of the nodes that read a value."""
         return self._readers.get(name, ())
 
     def uses(self, name: str) -> int:
@@ -142,7 +141,6 @@ class Flow:
         return () if made is None else self.steps[made][1]
 
     def readers(self, name: str) -> list[str]:
-        """The operators that read a value."""
         return [self.steps[i][0] for i in self._readers.get(name, ())]
 
     def result_operands(self, name: str, kind: str) -> list[str]:
@@ -163,7 +161,6 @@ class Flow:
         return bool((bits == bits[:1]).all())
 
     def number(self, name: str) -> float | None:
-        """The number of a stored value of one element."""
         source = self.source(name)
         found = self.elements(source) if self.sizes.get(source) == 1 else None
         return None if found is None else float(found[0])
@@ -192,7 +189,6 @@ class Flow:
         return [name for name in inputs[first:end] if name]
 
     def after(self, name: str, kinds: Collection[str]) -> list[str]:
-        """The values that a value becomes through operators of some kinds."""
         found: list[str] = []
         waiting = [name]
         while waiting and len(found) < 64:

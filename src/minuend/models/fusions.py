@@ -23,11 +23,7 @@ _OF_ONE_AXIS = Normalisation("Pow", "Sqrt", "Div", ONE_AXIS)
 
 
 def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> Iterator[Normalisation | Softmax]:
-    """Yield the patterns of a subtraction among operators that runtimes know as one.
-
-    Args:
-        flow: the scope. index: the subtraction's. reached: finds the numbers of the nodes that its result reaches.
-    """
+    """Yield the patterns of a subtraction among operators that runtimes know as one; ``reached``: what it reaches."""
     operator, operands, (result, *_) = flow.steps[index]
     if operator != "Sub" or operands[0] not in flow.operands(operands[1], ()):
         return

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Literal, TypeAlias
 
 from minuend.core.shapes import Broadcast, Dim
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.names import unused
 from minuend.standards.node import TensorType
 
@@ -34,7 +33,7 @@ class Attempts:
 
     nodes: dict[str, str] = field(default_factory=dict)
 
-    def attempt(self, place: str, work: Callable[..., None], *given: Any) -> bool:
+    def attempt(self, place: str, work: Callable[..., None], *given: object) -> bool:
         """Do one piece; whether it is not refused."""
         try:
             work(*given)
@@ -51,7 +50,7 @@ class Value:
 
     name: str
     type: TensorType
-    constant: np.ndarray[Any, np.dtype[Any]] | None = None
+    constant: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,18 +100,13 @@ class Graph:
         return value
 
     def dims(self, name: str) -> tuple[Dim, ...]:
-        """Return a value's shape.
-
-        Raises:
-            Refused: not even its rank is known.
-        """
+        """Return a value's shape; refused where not even its rank is known."""
         shape = self.values[name].type.shape
         if shape is None:
             raise Refused(f"the rank of {name!r} is not known")
         return shape
 
     def constants(self) -> Iterator[Value]:
-        """The values that are constant."""
         return (value for value in self.values.values() if value.constant is not None)
 
     def fresh(self, base: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
@@ -105,7 +106,8 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
         return tuple(dict.fromkeys(found))
-    return tuple(dict.fromkeys((*found, *_fusions(flow, index))))
+    fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
+    return tuple(dict.fromkeys((*found, *(Match(one, ADJACENT, "several") for one in fused))))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:
@@ -121,7 +123,6 @@ def _bare(flow: Flow, index: int) -> Iterator[Match]:
 
 
 def _judged(flow: Flow, index: int, terms: Sequence[Term]) -> Op:
-    """The judged operator with its operands as a pattern shows them."""
     return Op(flow.steps[index][0], tuple(terms), judged=True)
 
 
@@ -137,7 +138,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
     plain, places = flow.plain
     itself = len(set(plain.steps[places[index]][1])) == 1
     for place, name in enumerate(operands):
-        for form, source in _sources(flow, name):
+        for form, source in _moved(flow, name, flow.before):
             if (made := flow.maker_of(source)) is None or source in flow.constants:
                 continue
             if source in flow.folded:
@@ -179,15 +180,28 @@ def _folded_makers(flow: Flow, index: int, place: int, form: str, source: str) -
     yield Match(pattern, _stands(flow, source, operator, form, beyond), operator, later=distinct, folded=folded)
 
 
-def _behind(flow: Flow, name: str) -> Iterator[str]:
-    """The values that a value is made of, by any nodes."""
-    seen, waiting = {name}, [name]
+def _behind(flow: Flow, name: str) -> set[str]:
+    """A value, and those that it is made of, by any nodes."""
+
+    def before(one: str) -> Iterable[str]:
+        made = flow.maker_of(one)
+        return () if made is None else filter(None, flow.steps[made][1])
+
+    return _closure([name], before)
+
+
+T = TypeVar("T")
+
+
+def _closure(first: Iterable[T], beyond: Callable[[T], Iterable[T]]) -> set[T]:
+    """What is reached from some values, step by step, and these."""
+    found = set(first)
+    waiting = list(found)
     while waiting:
-        made = flow.maker_of(waiting.pop())
-        more = [] if made is None else [one for one in flow.steps[made][1] if one and one not in seen]
-        seen.update(more)
+        more = set(beyond(waiting.pop())) - found
+        found |= more
         waiting.extend(more)
-        yield from more
+    return found
 
 
 def _results(flow: Flow, index: int) -> Iterator[Match]:
@@ -203,7 +217,7 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
     unrounded = _narrow(flow, result) and is_exact(flow, result)
     if (both := _constants(flow, index)) and (unrounded or not _narrow(flow, result)):
         return
-    for form, name in _targets(flow, result):
+    for form, name in _moved(flow, result, flow.after):
         for i in flow.readers_of(name):
             operator, inputs, outputs = flow.steps[i]
             beyond = (node for one in outputs for node in flow.readers_of(one))
@@ -240,7 +254,6 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
 
 
 def _later(flow: Flow, index: int) -> Iterator[Match]:
-    """What a result reaches, each operator once."""
     for operator in sorted({flow.steps[i][0] for i in _reached(flow, index)}):
         yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
     for operator in sorted({flow.steps[i][0] for i in _connected(flow, index)}):
@@ -254,34 +267,23 @@ def _distant(flow: Flow, index: int, how: How, operator: str) -> Distant:
 
 
 def _reached(flow: Flow, index: int) -> set[int]:
-    """The numbers of all nodes that a difference reaches."""
-    seen = {i for name in flow.steps[index][2] for i in flow.readers_of(name)}
-    waiting = list(seen)
-    while waiting:
-        for name in flow.steps[waiting.pop()][2]:
-            more = [i for i in flow.readers_of(name) if i not in seen]
-            seen.update(more)
-            waiting.extend(more)
-    return seen
+    return _closure(_next(flow, index), lambda i: _next(flow, i))
+
+
+def _next(flow: Flow, index: int) -> list[int]:
+    return [i for name in flow.steps[index][2] for i in flow.readers_of(name)]
 
 
 def _connected(flow: Flow, index: int) -> set[int]:
     """The numbers of all other nodes that hang together with one by values that nodes make."""
-    seen, waiting = {index}, [index]
-    while waiting:
-        _, inputs, outputs = flow.steps[waiting.pop()]
-        made = [name for name in inputs if name not in flow.folded and flow.maker_of(name) is not None]
-        adjacent = {i for name in made for i in (flow.maker_of(name), *flow.readers_of(name)) if i is not None}
-        more = (adjacent | {i for name in outputs for i in flow.readers_of(name)}) - seen
-        seen |= more
-        waiting.extend(more)
-    return seen - {index}
 
+    def adjacent(i: int) -> Iterator[int]:
+        yield from _next(flow, i)
+        for name in flow.steps[i][1]:
+            if name not in flow.folded and (made := flow.maker_of(name)) is not None:
+                yield from (made, *flow.readers_of(name))
 
-def _fusions(flow: Flow, index: int) -> Iterator[Match]:
-    plain, places = flow.plain
-    found = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    return (Match(one, ADJACENT, "several") for one in found)
+    return _closure([index], adjacent) - {index}
 
 
 def _chains(flow: Flow, index: int) -> Iterator[Match]:
@@ -331,20 +333,14 @@ def _linear_before(flow: Flow, index: int | None) -> Iterator[Op]:
             yield from _linear(flow, made)
 
 
-def _sources(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
-    """A value, and what it was before operators that only move it, or keep it in as many bits as it had."""
+def _moved(flow: Flow, name: str, follow: Callable[[str, Collection[str]], Iterable[str]]) -> Iterator[tuple[str, str]]:
+    """A value, and what it was before, or is after, operators that only move it or keep it in as many bits."""
     yield ADJACENT, name
-    through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
-    gone = flow.before(name, _GONE)
-    yield from ((_form(flow, name, source, gone), source) for source in flow.before(name, through))
-
-
-def _targets(flow: Flow, name: str) -> Iterator[tuple[str, str]]:
-    """A value, and what it becomes through such operators."""
-    yield ADJACENT, name
-    through = KEEPING if flow.dtypes.get(name) in NARROW else SHAPES
-    gone = flow.after(name, _GONE)
-    yield from ((_form(flow, name, moved, gone), moved) for moved in flow.after(name, through))
+    gone = list(follow(name, _GONE))
+    for other in follow(name, KEEPING if flow.dtypes.get(name) in NARROW else SHAPES):
+        # Operators that end in the shape they began with may be removed.
+        same = other in gone or flow.shapes.get(name) == flow.shapes.get(other)
+        yield ADJACENT if same else THROUGH, other
 
 
 _FOLDED_ALIKE = ("Identity", "Transpose", "Neg", "Abs", "Relu", "Max", "Min")
@@ -352,11 +348,6 @@ _FOLDED_ALIKE = ("Identity", "Transpose", "Neg", "Abs", "Relu", "Max", "Min")
 
 _GONE = ("Identity", "Dropout", "Expand")
 """Operators that runtimes remove, or carry out behind what follows."""
-
-
-def _form(flow: Flow, one: str, other: str, gone: Collection[str]) -> str:
-    """How two values stand that operators lie between: those that end in the shape they began with may be removed."""
-    return ADJACENT if other in gone or flow.shapes.get(one) == flow.shapes.get(other) else THROUGH
 
 
 def kinds(flow: Flow, name: str) -> Collection[Term]:

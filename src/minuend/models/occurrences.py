@@ -57,12 +57,10 @@ class Occurrence:
 
     @property
     def a(self) -> Range:
-        """What the first operand can hold."""
         return self.operands[0]
 
     @property
     def b(self) -> Range:
-        """What the second operand can hold."""
         return self.operands[1]
 
     @property

@@ -59,7 +59,7 @@ class Execution(Protocol):
     """
 
     @property
-    def outputs(self) -> Mapping[str, Any]: ...
+    def outputs(self) -> Mapping[str, object]: ...
 
     @property
     def printed(self) -> Sequence[str]: ...
@@ -72,7 +72,7 @@ class Execution(Protocol):
 class Outputs:
     """The :class:`Execution` of a model that neither prints nor writes files."""
 
-    outputs: Mapping[str, Any]
+    outputs: Mapping[str, object]
     printed: Sequence[str] = ()
 
     def writers(self) -> Mapping[str, Callable[[BinaryIO], None]]:
@@ -81,7 +81,7 @@ class Outputs:
 
 
 class Model(Protocol):
-    """A model of some dialect."""
+    """A model of some dialect; a dialect's own may derive from it for what most do alike."""
 
     @property
     def dialect(self) -> Dialect:
@@ -90,20 +90,25 @@ class Model(Protocol):
     @property
     def handout(self) -> Any:
         """What conversions and fixes hand out: the object that users of the format know, or the model itself."""
+        return self
 
     def output_names(self) -> Sequence[str]:
         """Return the names of what a run returns, in order."""
 
     def execute(
         self,
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, object],
         *,
         output_dir: str | os.PathLike[str] | None = None,
         max_bytes: int | None = MAX_BYTES,
     ) -> Execution:
-        """Run it and write nothing; files that the model itself writes will lie in ``output_dir``."""
+        """Run it and write nothing; files that the model itself writes will lie in ``output_dir``.
 
-    def run(self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
+        By default it writes none and prints nothing.
+        """
+        return Outputs(self.run(inputs, max_bytes=max_bytes))
+
+    def run(self, inputs: Mapping[str, object], *, max_bytes: int | None = MAX_BYTES) -> dict[str, Any]:
         """Run it; a result of more than ``max_bytes`` is refused (``None``: no limit)."""
 
     def sources(self) -> tuple[str, ...]:
@@ -117,6 +122,7 @@ class Model(Protocol):
 
         None where it differs, where the original was not read from files, or where files cannot be copied one by one.
         """
+        return {}
 
     def subtractions(self) -> Iterator[Node]:
         """Walk its subtractions."""
@@ -147,7 +153,7 @@ def formats() -> Mapping[str, Formats]:
     return MappingProxyType({home.name: known for home, known in FORMATS.every()})
 
 
-def dialect_of(source: Any) -> str:
+def dialect_of(source: object) -> str:
     """Return the name of the dialect that a model is of.
 
     A path tells by its suffix, bytes and text by how they begin, an object by its class.
@@ -185,11 +191,15 @@ def _by_suffix(path: str) -> str:
         if suffix in known.SUFFIXES:
             return name
     came = f"the suffix {suffix!r}" if suffix else "no suffix"
-    wanted = listed(f"{s} ({dialect(name).title})" for name, known in formats().items() for s in known.SUFFIXES)
-    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {wanted}")
+    raise FileFormatError(f"{path} has {came}, which names no kind of model; expected {suffixes()}")
 
 
-def _is(source: Any, kind: str) -> bool:
+def suffixes() -> str:
+    """Return the suffixes of models, for messages."""
+    return listed(f"{s} ({dialect(name).title})" for name, known in formats().items() for s in known.SUFFIXES)
+
+
+def _is(source: object, kind: str) -> bool:
     """Whether an object is of a class that is named ``package.Class``."""
     *package, name = kind.split(".")
     return any(
@@ -197,7 +207,7 @@ def _is(source: Any, kind: str) -> bool:
     )
 
 
-def open_model(source: Any, **options: Any) -> Model:
+def open_model(source: object, **options: Any) -> Model:
     """Open a model of whichever dialect it is.
 
     Args:
@@ -225,8 +235,8 @@ def _names_file(source: str | os.PathLike[str]) -> bool:
 
 
 def run(
-    model: Any,
-    inputs: Mapping[str, Any],
+    model: object,
+    inputs: Mapping[str, object],
     *,
     max_bytes: int | None = MAX_BYTES,
     max_memory: int | None = MEMORY,

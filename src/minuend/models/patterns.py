@@ -260,12 +260,12 @@ def replaced(pattern: Pattern, others: Mapping[Const, Const]) -> Pattern:
 
 
 def _replaced(op: Op, others: Mapping[Const, Const]) -> Op:
-    found: list[Term] = []
-    for one in op.operands:
-        found.append(
+    def term(one: Term) -> Term:
+        return (
             _replaced(one, others) if isinstance(one, Op) else others.get(one, one) if isinstance(one, Const) else one
         )
-    return replace(op, operands=tuple(found))
+
+    return replace(op, operands=tuple(map(term, op.operands)))
 
 
 def judged(pattern: Pattern) -> str:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from minuend.models.flow import SHAPES, Flow
+from minuend.models.ranges.conditions import CONDITIONS
 from minuend.operators import SUBTRACT
 
 PLAIN = "plain"
 """What is said where nothing is recognised."""
 
 _MOVING = (*SHAPES, "Cast")
-_COMPARISONS = (
-    "Equal",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
-    "Not",
-    "And",
-    "Or",
-    "Xor",
-    "IsNaN",
-    "IsInf",
-)
+_TESTING = (*CONDITIONS, "Xor", "IsNaN", "IsInf")
 _NARROW = ("int8", "uint8", "int4", "uint4", "int2", "uint2", "int16", "uint16", "int32")
 _SUMS = ("ReduceSum", "ReduceMean", "GlobalAveragePool")
 
@@ -60,7 +49,7 @@ def _is_mask(flow: Flow, a: str, b: str, result: str) -> bool:
         return False
     start = flow.source(b, _MOVING)
     named = "mask" in start.lower() or "mask" in b.lower() or "mask" in result.lower()
-    compared = flow.maker(b, _MOVING) in _COMPARISONS or flow.dtypes.get(start) == "bool"
+    compared = flow.maker(b, _MOVING) in _TESTING or flow.dtypes.get(start) == "bool"
     uses = {kind for name in (result, *flow.after(result, _MOVING)) for kind in flow.readers(name)}
     return ((named or compared) and bool(uses & {"Mul", "Where", "Cast", "Add"})) or (named and not uses)
 

@@ -143,16 +143,15 @@ def _read(name: str, path: str) -> Array:
 def _results(name: str, value: object) -> Result:
     """An output as something that can be written."""
     if not isinstance(value, np.ndarray):
-        raise Unsupported(
-            f"output {name!r} is a {type(value).__name__}, which no tensor file holds; run it from Python"
-        )
+        raise _unwritable(name, f"is a {type(value).__name__}, which no tensor file holds")
     row = elements.of_numpy(value.dtype) or plain_type(value.dtype)
     if row is None:
-        raise Unsupported(
-            f"output {name!r} is of {value.dtype.name}, which is no type of subtraction and is not written; "
-            "run it from Python"
-        )
+        raise _unwritable(name, f"is of {value.dtype.name}, which is no type of subtraction and is not written")
     return Result.of(name, row, value)
+
+
+def _unwritable(name: str, message: str) -> Unsupported:
+    return Unsupported(f"output {name!r} {message}; run it from Python")
 
 
 def _output_paths(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
@@ -162,10 +161,7 @@ def _output_paths(folder: str, results: Mapping[str, Result]) -> dict[str, str]:
         stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name).lstrip(".")[:_LONGEST] or "output"
         suffix = next((s for s in SUFFIXES if _holds(s, result)), None)
         if suffix is None:
-            raise Unsupported(
-                f"output {name!r} is of {result.element}, which neither of {listed(SUFFIXES, 'and')} holds; "
-                "run it from Python"
-            )
+            raise _unwritable(name, f"is of {result.element}, which neither of {listed(SUFFIXES, 'and')} holds")
         path = os.path.join(folder, stem + suffix)
         number = 1
         while path in paths.values():
@@ -184,5 +180,4 @@ def _holds(suffix: str, result: Result) -> bool:
 
 
 def described(output: Output) -> str:
-    """Say what was written where."""
     return f"{output.name}: {output.element} {format_shape(output.shape)} → {output.path}"

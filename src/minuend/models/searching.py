@@ -7,9 +7,8 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 
-from minuend.errors import FileFormatError, listed
-from minuend.models.opening import formats
-from minuend.standards.dialects import dialects
+from minuend.errors import FileFormatError
+from minuend.models.opening import formats, suffixes
 
 _MAGIC = frozenset("*?[")
 
@@ -36,7 +35,7 @@ def _meant(one: str) -> list[str]:
     if os.path.isdir(one):
         models = list(_within(one))
         if not models:
-            raise FileFormatError(f"{one} is a folder without a model; expected {_wanted()}")
+            raise FileFormatError(f"{one} is a folder without a model; expected {suffixes()}")
         return models
     if os.path.lexists(one) or not _MAGIC.intersection(one):
         return [one]
@@ -45,7 +44,7 @@ def _meant(one: str) -> list[str]:
     models = [path for path in models if _is_model(path)]
     if not models:
         message = f"{len(matches)} match it, and none is a model" if matches else "no file matches it"
-        raise FileFormatError(f"{one}: {message}; expected {_wanted()}")
+        raise FileFormatError(f"{one}: {message}; expected {suffixes()}")
     return models
 
 
@@ -106,7 +105,3 @@ def _is_model(path: str) -> bool:
             except OSError:
                 return True
     return False
-
-
-def _wanted() -> str:
-    return listed(f"{suffix} ({dialects()[name].title})" for name, one in formats().items() for suffix in one.SUFFIXES)

@@ -86,7 +86,7 @@ class Tracing(Protocol[M_contra]):
 TRACING = Ability[Tracing[Model]]("tracing", "models of {} are run by no runtime here")
 
 
-def is_float(value: Any) -> bool:
+def is_float(value: object) -> bool:
     """Whether a value is an array of floats, bfloat16 and narrower ones among them.
 
     >>> [is_float(np.zeros(1, one)) for one in (np.float32, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, np.uint8)]

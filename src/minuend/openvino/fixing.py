@@ -14,8 +14,6 @@ from minuend.rewriting.work import Work
 
 
 class OpenVinoWork(Work):
-    """An OpenVINO IR that is fixed for a runtime."""
-
     model: OpenVinoModel
 
     def __init__(self, model: OpenVinoModel, options: Rewriting) -> None:

@@ -52,7 +52,6 @@ class _ToGraph(Attempts):
         self.graph.losses += _losses(model)
 
     def convert(self, layer: Layer) -> None:
-        """Add what a layer is in the graph."""
         if kind_of(layer) is None:
             raise Refused(f"other formats are not given a {lacking(layer)} by this package")
         if layer.type == "Parameter":
@@ -75,7 +74,6 @@ class _ToGraph(Attempts):
         return self.graph.add(Value(name, type_, constant)).name
 
     def fresh(self, base: str) -> str:
-        """Return a name that neither a value nor a result has."""
         return unused(base, {*self.graph.values, *self.names.values(), *self.results})
 
     def result(self, name: str) -> None:
@@ -89,16 +87,10 @@ class _ToGraph(Attempts):
             value = free
         self.graph.outputs.append(value)
 
-    # ---- one layer each ---------------------------------------------------------------------------------------
-
     def step_subtract(self, layer: Layer) -> Step:
         """A subtraction: how its shapes join is worked out here."""
         joined = validate(table.node(layer, [ref.port.type for ref in layer.sources()]))
         return self.step("subtract", layer, operands=2, joined=joined)
-
-    def step_convert(self, layer: Layer) -> Step:
-        """A conversion, to the type of its output."""
-        return self.step("cast", layer)
 
     def step_reshape(self, layer: Layer) -> Step:
         """A reshape to the dims that were inferred, of which one may be unknown."""
@@ -110,7 +102,6 @@ class _ToGraph(Attempts):
         return self.step("reshape", layer, shape=dims)
 
     def step_axes(self, layer: Layer) -> Step:
-        """An unsqueeze or squeeze."""
         kind: Kind = "unsqueeze" if layer.type == "Unsqueeze" else "squeeze"
         own, result = layer.sources()[0].port.type.shape, layer.outputs[0].type.shape
         axes = self.indices(layer) if len(layer.inputs) > 1 else ()
@@ -123,12 +114,7 @@ class _ToGraph(Attempts):
             axes = tuple(axis for axis in axes if may_be(own[axis], 1))
         return self.step(kind, layer, axes=tuple(sorted({axis % rank for axis in axes})) if rank else ())
 
-    def step_broadcast(self, layer: Layer) -> Step:
-        """A broadcast to constant dims."""
-        return self.step("expand", layer, shape=self.indices(layer))
-
     def indices(self, layer: Layer) -> tuple[int, ...]:
-        """Return the constant numbers of a layer's second input."""
         source = layer.sources()[1].layer
         if source.type != "Const":
             raise Refused(f"its second input comes from {source.where} ({source.type}); expected a constant")
@@ -143,11 +129,11 @@ class _ToGraph(Attempts):
 
 _STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
     "Subtract": _ToGraph.step_subtract,
-    "Convert": _ToGraph.step_convert,
+    "Convert": lambda lifting, layer: lifting.step("cast", layer),
     "Reshape": _ToGraph.step_reshape,
     "Unsqueeze": _ToGraph.step_axes,
     "Squeeze": _ToGraph.step_axes,
-    "Broadcast": _ToGraph.step_broadcast,
+    "Broadcast": lambda lifting, layer: lifting.step("expand", layer, shape=lifting.indices(layer)),
 }
 
 

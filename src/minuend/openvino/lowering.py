@@ -39,7 +39,6 @@ class _FromGraph:
         self.losses: list[str] = []
 
     def done(self) -> tuple[Model, list[str], list[str]]:
-        """Convert all."""
         self.refuse()
         for name in self.graph.inputs:
             self.parameter(self.graph.values[name])
@@ -56,7 +55,6 @@ class _FromGraph:
         return self.builder.model, self.changes, self.losses
 
     def refuse(self) -> None:
-        """Raise where a value has an element type that OpenVINO has not."""
         refused = {
             f"value {value.name!r}": f"OpenVINO has no element type {value.type.dtype}"
             for value in self.graph.values.values()
@@ -66,7 +64,6 @@ class _FromGraph:
             raise ConversionRefused("openvino", refused, "convert it to a wider type first")
 
     def parameter(self, value: Value) -> None:
-        """An input; names of dims are lost."""
         shape = value.type.shape
         if lost := [dim for dim in shape or () if isinstance(dim, str)]:
             self.losses.append(f"input {value.name!r}: the names of its dims ({', '.join(dict.fromkeys(lost))})")
@@ -74,13 +71,11 @@ class _FromGraph:
         self.refs[value.name] = self.builder.parameter(self.names.fresh(value.name), element, shape, names=[value.name])
 
     def constant(self, value: Value) -> None:
-        """A constant; codes of nf4 as the type they are of."""
         row, elements = value.type.element, value.constant
         stored = Tensor(row, elements) if row.numpy is None and elements is not None else elements
         self.refs[value.name] = self.builder.constant(self.names.fresh(value.name), stored, names=[value.name])
 
     def step(self, step: Step) -> None:
-        """A layer for a step."""
         # Without axes nothing changes; OpenVINO's Squeeze would take every 1.
         if step.kind == "identity" or (step.kind in ("squeeze", "unsqueeze") and not step.axes):
             self.identity(step)
@@ -94,7 +89,6 @@ class _FromGraph:
             raise ConversionRefused("openvino", {place: message}) from None
 
     def layer(self, step: Step, name: str, operands: list[Ref]) -> Ref:
-        """The layer itself."""
         x, names = operands[0], [step.output]
         match step.kind:
             case "cast":
@@ -144,7 +138,6 @@ class _FromGraph:
         return self.builder.unsqueeze(self.names.fresh(f"{name}/{side.lower()}"), ref, axes, names=())
 
     def identity(self, step: Step) -> None:
-        """Another name of a tensor."""
         ref = self.refs[step.inputs[0]]
         ref.port.names = (*ref.port.names, step.output)
         self.refs[step.output] = ref

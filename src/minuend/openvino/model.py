@@ -43,7 +43,7 @@ from minuend.core.shapes import format_shape
 from minuend.errors import FileFormatError, SpecError
 from minuend.files.streaming.reading import Memory, Source, open_file, read_bytes
 from minuend.files.transaction.writing import together
-from minuend.models.opening import Outputs
+from minuend.models import opening
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution import running
 from minuend.openvino.execution.inference import settle
@@ -60,7 +60,7 @@ MAX_XML = 256 << 20
 """Bytes of an ``.xml``; one layer takes about 1,000."""
 
 
-class Model:
+class Model(opening.Model):
     """A model as OpenVINO IR holds it.
 
     ``read`` makes one of files, :class:`minuend.openvino.ir.builder.Builder` one of nothing.
@@ -108,13 +108,7 @@ class Model:
         """The types of the Results, in the file's order; see :meth:`run` for their names."""
         return {name: layer.sources()[0].port.type for name, layer in self._results().items()}
 
-    @property
-    def handout(self) -> Model:
-        """What conversions and fixes hand out: the model itself."""
-        return self
-
     def output_names(self) -> list[str]:
-        """Return the names of :attr:`outputs`."""
         return list(self._results())
 
     @property
@@ -204,18 +198,7 @@ class Model:
         self._check_whole()
         return running.run(self.section, inputs, self._results(), max_bytes)
 
-    def execute(
-        self,
-        inputs: Mapping[str, object],
-        *,
-        output_dir: str | os.PathLike[str] | None = None,
-        max_bytes: int | None = MAX_BYTES,
-    ) -> Outputs:
-        """Run the model as :meth:`run` does; models of OpenVINO write no files and print nothing."""
-        return Outputs(self.run(inputs, max_bytes=max_bytes))
-
     def _results(self) -> dict[str, Layer]:
-        """The Results by the names of their tensors."""
         found: dict[str, Layer] = {}
         for layer in self.section.of_type("Result"):
             name = _result_name(layer, self.version)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from minuend.core.shapes import size, static
 from minuend.errors import SpecError, Unsupported
+from minuend.files.streaming.reading import Array
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
-from minuend.models.occurrences import Array, Occurrence, constants_of, typed
+from minuend.models.occurrences import Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.openvino.execution import layers as table
-from minuend.openvino.ir.notation import NUMERIC
-from minuend.openvino.ir.sections import Layer, Output, Ref, Section, Type
+from minuend.openvino.ir.notation import dtype_of
+from minuend.openvino.ir.sections import Layer, Ref, Section
 from minuend.openvino.model import Model
 from minuend.openvino.versions import DIALECT
 from minuend.operators import SUBTRACT
@@ -28,36 +29,15 @@ from minuend.standards.node import Node
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
-        "Broadcast": "Expand",
-        "Ceiling": "Ceil",
-        "Clamp": "Clip",
-        "Const": "Constant",
-        "Convert": "Cast",
-        "ConvertLike": "CastLike",
-        "Divide": "Div",
-        "FloorMod": "Mod",
-        "GreaterEqual": "GreaterOrEqual",
-        "LessEqual": "LessOrEqual",
-        "LogicalAnd": "And",
-        "LogicalNot": "Not",
-        "LogicalOr": "Or",
-        "LogicalXor": "Xor",
-        "Maximum": "Max",
-        "Minimum": "Min",
-        "Multiply": "Mul",
-        "Negative": "Neg",
-        "Power": "Pow",
-        "ReLU": "Relu",
-        "Select": "Where",
-        "ShapeOf": "Shape",
-        "SoftMax": "Softmax",
-        "SoftPlus": "Softplus",
-        "SoftSign": "Softsign",
-        "StridedSlice": "Slice",
-        "Subtract": "Sub",
+        "Broadcast": "Expand", "Ceiling": "Ceil", "Clamp": "Clip", "Const": "Constant", "Convert": "Cast",
+        "ConvertLike": "CastLike", "Divide": "Div", "FloorMod": "Mod", "GreaterEqual": "GreaterOrEqual",
+        "LessEqual": "LessOrEqual", "LogicalAnd": "And", "LogicalNot": "Not", "LogicalOr": "Or",
+        "LogicalXor": "Xor", "Maximum": "Max", "Minimum": "Min", "Multiply": "Mul", "Negative": "Neg",
+        "Power": "Pow", "ReLU": "Relu", "Select": "Where", "ShapeOf": "Shape", "SoftMax": "Softmax",
+        "SoftPlus": "Softplus", "SoftSign": "Softsign", "StridedSlice": "Slice", "Subtract": "Sub",
         "VariadicSplit": "Split",
     }
-)
+)  # fmt: skip
 """OpenVINO's types of layers by ONNX's name of the same operator, where the two differ."""
 
 _SAME = (
@@ -76,12 +56,12 @@ _KNOWN = {**dict.fromkeys(_SAME), **NAMES}
 
 def names(model: Model) -> set[str]:
     """Return what values are called: by their tensors' names, and by their layer's where that has one output."""
-    ports = [(layer, port) for _, section in model._sections() for layer in section.layers for port in layer.outputs]
-    return {name for layer, port in ports for name in _called(layer, port)}
+    refs = [ref for _, section in model._sections() for layer in section.layers for ref in layer.refs]
+    return {name for ref in refs for name in _called(ref)}
 
 
-def _called(layer: Layer, port: Output) -> tuple[str, ...]:
-    return (*port.names, *((layer.name,) if len(layer.outputs) == 1 else ()))
+def _called(ref: Ref) -> tuple[str, ...]:
+    return (*ref.port.names, *((ref.layer.name,) if len(ref.layer.outputs) == 1 else ()))
 
 
 def occurrences(
@@ -137,12 +117,6 @@ def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsuppo
         return error
 
 
-def _dtype(type_: Type) -> str | None:
-    if type_.element == "boolean":
-        return "bool"
-    return NUMERIC[type_.element].name if type_.element in NUMERIC else None
-
-
 def _follow(order: Sequence[Layer], wanted: Sequence[Layer], assumed: Assumptions) -> dict[Hashable, Range]:
     """The ranges of the values that some layers depend on, as far as rules know them."""
     need = set(wanted)
@@ -153,7 +127,7 @@ def _follow(order: Sequence[Layer], wanted: Sequence[Layer], assumed: Assumption
     for layer in order:
         if layer in need:
             found = _layer(layer, _chosen(layer, values) if layer.type == "Select" else _inputs(layer, values))
-            values.update((Ref(layer, i), _met(layer, i, one, assumed)) for i, one in enumerate(found))
+            values.update((ref, _met(ref, one, assumed)) for ref, one in zip(layer.refs, found, strict=True))
     return values
 
 
@@ -181,15 +155,15 @@ def _chosen(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
     return [found[0], *branches(seen, condition, taken, other)]
 
 
-def _met(layer: Layer, i: int, found: Range, assumed: Assumptions) -> Range:
+def _met(ref: Ref, found: Range, assumed: Assumptions) -> Range:
     """What is derived of a value, as far as what is assumed of it reaches."""
-    for name in _called(layer, layer.outputs[i]) if assumed else ():
+    for name in _called(ref) if assumed else ():
         found = assumed[name].meet(found) if name in assumed else found
     return found
 
 
 def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
-    outputs = [_dtype(port.type) for port in layer.outputs]
+    outputs = [dtype_of(port.type.element) for port in layer.outputs]
     if layer.type == "Parameter":
         return [full(dtype, "input") for dtype in outputs]
     if layer.type == "Const":
@@ -226,22 +200,15 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
 
     layers = [layer for layer in section.layers if layer.type not in ("Parameter", "Result", "Const")]
     steps = [
-        (
-            NAMES.get(layer.type, layer.type),
-            tuple(name(ref) for ref in layer.sources()),
-            tuple(name(Ref(layer, i)) for i in range(len(layer.outputs))),
-        )
+        (NAMES.get(layer.type, layer.type), tuple(map(name, layer.sources())), tuple(map(name, layer.refs)))
         for layer in layers
     ]
-    outputs = [Ref(layer, i) for layer in section.layers for i in range(len(layer.outputs))]
-    dtypes = {name(ref): dtype for ref in outputs if (dtype := _dtype(ref.port.type)) is not None}
+    outputs = [ref for layer in section.layers for ref in layer.refs]
+    dtypes = {name(ref): dtype for ref in outputs if (dtype := dtype_of(ref.port.type.element)) is not None}
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
     results = {name(ref) for layer in section.layers if layer.type == "Result" for ref in layer.sources()}
-    sizes = {
-        name(ref): math.prod(dim for dim in shape if isinstance(dim, int))
-        for ref in outputs
-        if (shape := ref.port.type.shape) is not None and all(isinstance(dim, int) for dim in shape)
-    }
+    shapes = {name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape}
+    sizes = {key: size(static(shape)) for key, shape in shapes.items() if all(isinstance(dim, int) for dim in shape)}
     stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const" and not ref.layer.is_missing}
 
     def elements(one: str) -> Array | None:
@@ -254,9 +221,7 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         constant,
         dtypes,
         outputs=results,
-        shapes={
-            name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape
-        },
+        shapes=shapes,
         sizes=sizes,
         elements=elements,
         within=("a body",) if within else (),

@@ -75,7 +75,7 @@ def _joined(a: Typed, b: Typed, auto_broadcast: str, axis: int) -> Broadcast:
     return validate(Node(op=SUBTRACT_1, operands=(x, y), attributes={"auto_broadcast": auto_broadcast, "axis": axis}))
 
 
-def _subtract_tensors(a: Any, b: Any, auto_broadcast: str, axis: int, out: Any) -> Tensor:
+def _subtract_tensors(a: Any, b: Any, auto_broadcast: str, axis: int, out: object) -> Tensor:
     element = (a if isinstance(a, Tensor) else b).element
     x, y = _typed(a, "a", element), _typed(b, "b", element)
     joined = _joined(x, y, auto_broadcast, axis)
@@ -91,7 +91,7 @@ def _memory(tensor: Tensor) -> Array:
     return tensor.codes.view(tensor.element.memory)
 
 
-def _typed(operand: Any, name: str, element: ElementType) -> Typed:
+def _typed(operand: object, name: str, element: ElementType) -> Typed:
     """Return a Tensor's codes as its elements in memory, or a Python number as a 0-d array of an element type."""
     if isinstance(operand, Tensor):
         return _memory(operand), operand.element

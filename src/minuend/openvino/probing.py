@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from minuend.core.shapes import Shape
 from minuend.openvino.ir.builder import Builder
-from minuend.openvino.ir.notation import NUMERIC
+from minuend.openvino.ir.notation import dtype_of
 from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import NARROW, Tensor
@@ -20,13 +20,13 @@ FORM = "ir"
 def declared(model: Model) -> Iterator[tuple[str, str, Shape]]:
     """Yield name, element type and dims of every Parameter."""
     for name, type_ in model.inputs.items():
-        if type_.element != "boolean" and type_.element not in NUMERIC:
+        dtype = dtype_of(type_.element)
+        if dtype is None:
             raise Skip(f"the input {name!r} is of {type_.element}")
-        yield name, "bool" if type_.element == "boolean" else NUMERIC[type_.element].name, type_.shape
+        yield name, dtype, type_.shape
 
 
 def nbytes(model: Model) -> int:
-    """Bytes of a model's weights."""
     return model.weights.size
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,9 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, ShapeError, SpecError, listed
+from minuend.files.streaming.reading import Array
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
 from minuend.standards import spelling
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NARROW: tuple[ElementType, ...] = tuple(
     elements.TYPES[name] for name in SUBTRACT_1.types if elements.TYPES[name].kernel == "table"
@@ -61,18 +59,15 @@ class Tensor:
         limit = 1 << self.element.bits
         if limit < 256 and codes.size and (top := int(codes.max())) >= limit:
             at = tuple(int(i) for i in np.unravel_index(int(codes.argmax()), codes.shape))
-            raise SpecError(
-                "codes", f"code {top} at index {at} is none of {self.element_type}; expected 0 to {limit - 1}"
-            )
+            came = f"code {top} at index {at} is none of {self.element_type}"
+            raise SpecError("codes", f"{came}; expected 0 to {limit - 1}")
 
     @property
     def element_type(self) -> str:
-        """OpenVINO's name of the element type."""
         return SPELLINGS[self.element.name][0]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of ``codes``."""
         shape: tuple[int, ...] = self.codes.shape
         return shape
 
@@ -81,8 +76,6 @@ class Tensor:
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
         raise DTypeError("types", f"a Tensor of {self.element_type} is no NumPy array; use .to_float() or .codes")
-
-    # ---- values -----------------------------------------------------------------------------------------------
 
     def to_float(self) -> Array:
         """Return the values as float32, which holds every one of them exactly.
@@ -117,8 +110,6 @@ class Tensor:
             raise SpecError("values", f"values hold NaN, which {SPELLINGS[element.name][0]} has not")
         nearest = _nearest_level if element.format is None else _nearest_float
         return cls(element, nearest(element, array.astype(np.float64)))
-
-    # ---- bytes ------------------------------------------------------------------------------------------------
 
     @classmethod
     def unpack(cls, element_type: object, shape: Sequence[int], data: bytes | bytearray | memoryview) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from minuend.core.limits import MAX_BYTES
-from minuend.models.tracing import Array, Step, Trace
+from minuend.files.streaming.reading import Array
+from minuend.models.tracing import Step, Trace
 from minuend.openvino.execution import running
 from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model
@@ -18,12 +19,7 @@ def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Tr
     section = model.section
     found = running.values(section, inputs, MAX_BYTES)
     steps = [
-        Step(
-            layer.where,
-            NAMES.get(layer.type, layer.type),
-            tuple(layer.sources()),
-            tuple(Ref(layer, i) for i in range(len(layer.outputs))),
-        )
+        Step(layer.where, NAMES.get(layer.type, layer.type), tuple(layer.sources()), layer.refs)
         for layer in section.order()
         if layer.type not in ("Parameter", "Const", "Result")
     ]

@@ -6,7 +6,7 @@ Sources: the operator's page (Subtract-1), the page on broadcasting rules, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -96,81 +96,66 @@ _ATTRIBUTES = Rows(
 )
 
 
-def _arithmetic(computes: Operator, name: str, a: str, b: str, c: str, formula: str) -> OpVersion:
-    """The one version of an operator of two operands.
-
-    Args:
-        computes, name: the operator, and OpenVINO's name of it. a, b, c: what operands and result are, in words.
-        formula: as the operator's page has it.
-    """
+def _row(computes: Operator, name: str, operands: Sequence[str], result: str, short: str, formula: str) -> OpVersion:
+    """The one version of an operator; operands, result, description and formula in the words of the operator's page."""
+    binary = len(operands) > 1
+    types = [dtype for dtype in SPELLINGS if binary or _is_signed(TYPES[dtype])]
     return OpVersion(
         dialect="openvino",
         operator=name,
         computes=computes,
         version=1,
-        types=tuple(SPELLINGS),
-        attributes=_ATTRIBUTES,
+        types=tuple(types),
+        attributes=_ATTRIBUTES if binary else Rows(),
         inputs=Rows(
-            [
-                Param("1", "T", f"a, {a}; required, of any shape and rank"),
-                Param("2", "T", f"b, {b}; required, of any shape and rank"),
-            ]
+            Param(str(i), "T", f"{words}; required, of any shape and rank") for i, words in enumerate(operands, 1)
         ),
-        outputs=Rows([Param("1", "T", f"the {c}, of the shape in which the inputs join")]),
-        broadcasting=f"{', '.join(list(_RULES)[:-1])} or {list(_RULES)[-1]}, as auto_broadcast says",
-        inference="broadcast shape",
-        notes=(
-            "A zero dim joins a 1 and gives 0; under pdpd a 1 of A against a 0 of B is the one case where A changes.",
-            "Under pdpd rank(B) <= rank(A) holds with B's trailing 1s counted, as the runtime does.",
-        ),
-        facts=MappingProxyType(
-            {
-                "name": name,
-                "versioned name": f"{name}-1",
-                "category": "Arithmetic binary",
-                "short description": f"element-wise {c} of two tensors that auto_broadcast may join",
-                "formula": f"o[i] = {formula}",
-                "type constraint": "T",
-                "constrained to": "any numeric type",
-                "opsets": f"opset{OPSETS[0]} to opset{OPSETS[-1]}",
-            }
-        ),
+        outputs=Rows([Param("1", "T", result)]),
+        broadcasting="none, numpy or pdpd, as auto_broadcast says" if binary else ONE_OPERAND,
+        inference="broadcast shape" if binary else "shape of X",
+        notes=_NOTES[len(operands)],
+        facts={
+            "name": name,
+            "versioned name": f"{name}-1",
+            "category": f"Arithmetic {'binary' if binary else 'unary'}",
+            "short description": f"element-wise {short}",
+            "formula": f"o[i] = {formula}",
+            "type constraint": "T",
+            "constrained to": f"any {'' if binary else 'signed '}numeric type",
+            "opsets": f"opset{OPSETS[0]} to opset{OPSETS[-1]}",
+        },
     )
-
-
-SUBTRACT_1 = _arithmetic(
-    SUBTRACT, "Subtract", "what is subtracted from", "what is subtracted", "difference", "a[i] - b[i]"
-)
-ADD_1 = _arithmetic(ADD, "Add", "the first summand", "the second summand", "sum", "a[i] + b[i]")
 
 
 def _is_signed(element: ElementType) -> bool:
     return element.kind != "unsigned" and (element.format is None or element.format.signed)
 
 
-NEGATIVE_1 = OpVersion(
-    dialect="openvino",
-    operator="Negative",
-    computes=NEGATIVE,
-    version=1,
-    types=tuple(name for name in SPELLINGS if _is_signed(TYPES[name])),
-    inputs=Rows([Param("1", "T", "what is negated; required, of any shape and rank")]),
-    outputs=Rows([Param("1", "T", "the negative, of the input's shape and type")]),
-    broadcasting=ONE_OPERAND,
-    inference="shape of X",
-    notes=("A model with an unsigned type passes validation, and does not compile.",),
-    facts=MappingProxyType(
-        {
-            "name": "Negative",
-            "versioned name": "Negative-1",
-            "category": "Arithmetic unary",
-            "short description": "element-wise negative of a tensor",
-            "formula": "o[i] = -a[i]",
-            "type constraint": "T",
-            "constrained to": "any signed numeric type",
-            "opsets": f"opset{OPSETS[0]} to opset{OPSETS[-1]}",
-        }
+_NOTES: Mapping[int, tuple[str, ...]] = {
+    1: ("A model with an unsigned type passes validation, and does not compile.",),
+    2: (
+        "A zero dim joins a 1 and gives 0; under pdpd a 1 of A against a 0 of B is the one case where A changes.",
+        "Under pdpd rank(B) <= rank(A) holds with B's trailing 1s counted, as the runtime does.",
     ),
+}
+"""What else holds, by the count of operands."""
+
+
+def _binary(computes: Operator, name: str, a: str, b: str, result: str, sign: str) -> OpVersion:
+    joined = f"the {result}, of the shape in which the inputs join"
+    short = f"{result} of two tensors that auto_broadcast may join"
+    return _row(computes, name, (f"a, {a}", f"b, {b}"), joined, short, f"a[i] {sign} b[i]")
+
+
+SUBTRACT_1 = _binary(SUBTRACT, "Subtract", "what is subtracted from", "what is subtracted", "difference", "-")
+ADD_1 = _binary(ADD, "Add", "the first summand", "the second summand", "sum", "+")
+NEGATIVE_1 = _row(
+    NEGATIVE,
+    "Negative",
+    ["what is negated"],
+    "the negative, of the input's shape and type",
+    "negative of a tensor",
+    "-a[i]",
 )
 
 

@@ -47,7 +47,7 @@ class Dialect:
     rows: tuple[OpVersion, ...]
     number: Callable[[object], Any]
     counted: str
-    broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, Any]], Broadcast]
+    broadcast: Callable[[OpVersion, Shape, Shape, Mapping[str, object]], Broadcast]
     spellings: Mapping[str, tuple[str, ...]]
     refused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     newest: str = ""
@@ -107,11 +107,8 @@ class Dialect:
         if not found:
             known = listed((v.version for v in versions), "and")
             above = f" or above (versions: {known})" if len(versions) > 1 else ", the only one"
-            raise SpecError(
-                "version",
-                f"{self.title} has no {self.counted} {shown(version)} with {first.operator}; "
-                f"expected {first.version}{above}",
-            )
+            came = f"{self.counted} {shown(version)} with {first.operator}"
+            raise SpecError("version", f"{self.title} has no {came}; expected {first.version}{above}")
         return found[-1]
 
     def spell(self, type_name: str) -> str:

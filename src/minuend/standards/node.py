@@ -49,7 +49,6 @@ class TensorType:
 
     @property
     def element(self) -> ElementType:
-        """The row of the element type."""
         return elements.TYPES[self.dtype]
 
     @property
@@ -83,12 +82,10 @@ class Node:
 
     @property
     def a(self) -> TensorType:
-        """The first operand's type."""
         return self.operands[0]
 
     @property
     def b(self) -> TensorType:
-        """The second operand's type."""
         return self.operands[1]
 
     def attribute(self, name: str) -> object:

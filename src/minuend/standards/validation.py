@@ -102,13 +102,10 @@ def _check_value(op: OpVersion, attr: Attr, value: object) -> None:
     fits = _IS_OF_TYPE[attr.type.lower()](value)
     if value is None and not attr.required and attr.default is None:
         return
-    if not fits:
-        raise SpecError("attributes", f"attribute {attr.name!r} of {op} is {shown(value)}; expected type {attr.type}")
     known = value.lower() if isinstance(value, str) else value
-    if attr.values and known not in attr.values:
-        raise SpecError(
-            "attributes", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {listed(attr.values)}"
-        )
+    if not fits or (attr.values and known not in attr.values):
+        wanted = listed(attr.values) if fits else f"type {attr.type}"
+        raise SpecError("attributes", f"attribute {attr.name!r} of {op} is {shown(value)}; expected {wanted}")
 
 
 def _history(op: OpVersion, name: str) -> str:
@@ -123,15 +120,11 @@ def _history(op: OpVersion, name: str) -> str:
 
 
 def check_types(op: OpVersion, a: str, b: str = "") -> None:
-    """Check the operands' element types."""
     home = dialect(op.dialect)
     # 3. A and B have one element type; nothing is promoted.
     if b and a != b:
-        raise DTypeError(
-            "types",
-            f"{op} takes two operands of one element type; A is {home.spell(a)} and B is {home.spell(b)}; "
-            "convert one of them first",
-        )
+        came = f"A is {home.spell(a)} and B is {home.spell(b)}; convert one of them first"
+        raise DTypeError("types", f"{op} takes two operands of one element type; {came}")
     # 4. The element type is one that the version's row lists.
     if a not in op.types:
         later = [version for version in home.versions(op.operator) if a in version.types]

@@ -68,7 +68,7 @@ class Attr:
     default: Any = None
     required: bool = False
     doc: str = ""
-    values: tuple[Any, ...] = ()
+    values: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,5 +224,5 @@ def _row_changes(name: str, was: Rows[Any], now: Rows[Any]) -> list[Change]:
     return changes
 
 
-def _present(value: Any) -> tuple[Any, ...]:
+def _present(value: object) -> tuple[object, ...]:
     return () if value is None else (value,)

@@ -26,8 +26,10 @@ def rich() -> tuple[bytes, bytes]:
     step = builder.reshape("r", step, [0, -1], special_zero=True)
     step = builder.squeeze("q", builder.unsqueeze("u", step, [0]), [0])
     step = builder.broadcast("b", builder.clamp("c", step, -9, 9), [2, 2, 3])
-    step = builder.binary("FloorMod", "f", builder.binary("Mod", "m", step, builder.constant("k", np.int16(7))), y)
-    step = builder.binary("BitwiseAnd", "a", step, builder.constant("l", np.int16([1, 2, 3])))
+    step = builder.elementwise(
+        "FloorMod", "f", [builder.elementwise("Mod", "m", [step, builder.constant("k", np.int16(7))]), y]
+    )
+    step = builder.elementwise("BitwiseAnd", "a", [step, builder.constant("l", np.int16([1, 2, 3]))])
     builder.result(builder.convert("v", step, "f32"))
     builder.result(builder.constant("n", Tensor("nf4", np.uint8([1, 2, 3]))))
     return builder.model.to_bytes()

@@ -140,9 +140,9 @@ def chain(name: str) -> Model:
     step = builder.reshape("r", step, [0, -1], special_zero=True)
     step = builder.clamp("c", step, -100, 100)
     step = builder.convert("v", step, "i32")
-    step = builder.binary("FloorMod", "f", step, builder.constant("m", np.int32(64)))
-    step = builder.binary("Mod", "g", step, builder.constant("n", np.int32(33)))
-    step = builder.binary("BitwiseAnd", "w", step, builder.constant("o", np.int32(29)))
+    step = builder.elementwise("FloorMod", "f", [step, builder.constant("m", np.int32(64))])
+    step = builder.elementwise("Mod", "g", [step, builder.constant("n", np.int32(33))])
+    step = builder.elementwise("BitwiseAnd", "w", [step, builder.constant("o", np.int32(29))])
     builder.result(builder.convert("y", step, "f32"))
     return builder.model
 

@@ -74,7 +74,6 @@ class TensorDesc:
 
     @property
     def element(self) -> ElementType:
-        """The row of the element type."""
         return _element(self.data_type)
 
     @property
@@ -195,10 +194,9 @@ def _integer(value: Any, name: str) -> int:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
-    if number is None:
-        raise SpecError("integers", f"{name} is {shown(value)}; expected an integer")
-    if number.bit_length() > 64:
-        raise SpecError("integers", f"{name} is {shown(value)}; expected an integer of at most 64 bits")
+    if number is None or number.bit_length() > 64:
+        wanted = "an integer" if number is None else "an integer of at most 64 bits"
+        raise SpecError("integers", f"{name} is {shown(value)}; expected {wanted}")
     return number
 
 
@@ -257,20 +255,15 @@ def _total(
     least = _least(kind, sizes, strides)
     size = least if total is None else _integer(total, "TotalTensorSizeInBytes")
     # 8. TotalTensorSizeInBytes reaches to the last element, rounded up to a multiple of 4; it may be larger.
+    came = f"TotalTensorSizeInBytes is {size}"
     if size < least:
-        raise SpecError(
-            "total size",
-            f"TotalTensorSizeInBytes is {size}; expected at least {least}, what these Sizes and Strides reach to",
-        )
+        raise SpecError("total size", f"{came}; expected at least {least}, what these Sizes and Strides reach to")
     # 9. It holds at most 2**32 - 1 elements. What only the rounding up adds does not count.
     bits = _element(kind).bits
     reached = _extent(sizes, packed(sizes) if strides is None else strides) if size == least else size * 8 // bits
     if reached > MAX_ELEMENTS:
-        raise SpecError(
-            "total size",
-            f"TotalTensorSizeInBytes is {size}, which is {reached} elements of {kind.name}; "
-            f"expected at most {MAX_ELEMENTS} elements",
-        )
+        wanted = f"expected at most {MAX_ELEMENTS} elements"
+        raise SpecError("total size", f"{came}, which is {reached} elements of {kind.name}; {wanted}")
     return size
 
 
@@ -279,9 +272,6 @@ def _alignment(alignment: int, kind: DML_TENSOR_DATA_TYPE) -> int:
     least = _element(kind).itemsize
     # 10. GuaranteedBaseOffsetAlignment is 0 (nothing is promised) or a power of two, not below the element's size.
     if value and not (least <= value <= MAX_ELEMENTS and value & (value - 1) == 0):
-        raise SpecError(
-            "alignment",
-            f"GuaranteedBaseOffsetAlignment is {value}; expected 0 or a power of two from {least} "
-            f"(the size of {kind.name}) to 2147483648",
-        )
+        wanted = f"expected 0 or a power of two from {least} (the size of {kind.name}) to 2147483648"
+        raise SpecError("alignment", f"GuaranteedBaseOffsetAlignment is {value}; {wanted}")
     return value

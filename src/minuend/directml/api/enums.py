@@ -36,11 +36,8 @@ class DML_TENSOR_DATA_TYPE(IntEnum):
     INT4 = 13
 
 
-class DML_TENSOR_TYPE(IntEnum):
-    """What a ``DML_TENSOR_DESC`` points to."""
-
-    INVALID = 0
-    BUFFER = 1
+DML_TENSOR_TYPE = IntEnum("DML_TENSOR_TYPE", "INVALID BUFFER", start=0)
+"""What a ``DML_TENSOR_DESC`` points to."""
 
 
 class DML_TENSOR_FLAGS(IntFlag):
@@ -70,11 +67,8 @@ class DML_FEATURE_LEVEL(IntEnum):
     LEVEL_6_4 = 0x6400
 
 
-class DML_FEATURE(IntEnum):
-    """Queries to a device."""
-
-    TENSOR_DATA_TYPE_SUPPORT = 0
-    FEATURE_LEVELS = 1
+DML_FEATURE = IntEnum("DML_FEATURE", "TENSOR_DATA_TYPE_SUPPORT FEATURE_LEVELS", start=0)
+"""Queries to a device."""
 
 
 class DML_OPERATOR_TYPE(IntEnum):
@@ -84,12 +78,8 @@ class DML_OPERATOR_TYPE(IntEnum):
     ELEMENT_WISE_SUBTRACT = 30
 
 
-class DML_BINDING_TYPE(IntEnum):
-    """What a ``DML_BINDING_DESC`` points to; ``NONE`` is for optional tensors, of which subtraction has none."""
-
-    NONE = 0
-    BUFFER = 1
-    BUFFER_ARRAY = 2
+DML_BINDING_TYPE = IntEnum("DML_BINDING_TYPE", "NONE BUFFER BUFFER_ARRAY", start=0)
+"""What a ``DML_BINDING_DESC`` points to; ``NONE`` is for optional tensors, of which subtraction has none."""
 
 
 class DML_EXECUTION_FLAGS(IntFlag):
@@ -101,22 +91,11 @@ class DML_EXECUTION_FLAGS(IntFlag):
     DESCRIPTORS_VOLATILE = 4
 
 
-class DML_GRAPH_NODE_TYPE(IntEnum):
-    """What a ``DML_GRAPH_NODE_DESC`` points to; constants came with feature level 6.2."""
+DML_GRAPH_NODE_TYPE = IntEnum("DML_GRAPH_NODE_TYPE", "INVALID OPERATOR CONSTANT", start=0)
+"""What a ``DML_GRAPH_NODE_DESC`` points to; constants came with feature level 6.2."""
 
-    INVALID = 0
-    OPERATOR = 1
-    CONSTANT = 2
-
-
-class DML_GRAPH_EDGE_TYPE(IntEnum):
-    """What a ``DML_GRAPH_EDGE_DESC`` points to."""
-
-    INVALID = 0
-    INPUT = 1
-    OUTPUT = 2
-    INTERMEDIATE = 3
-
+DML_GRAPH_EDGE_TYPE = IntEnum("DML_GRAPH_EDGE_TYPE", "INVALID INPUT OUTPUT INTERMEDIATE", start=0)
+"""What a ``DML_GRAPH_EDGE_DESC`` points to."""
 
 PREFIXES: dict[type[IntEnum] | type[IntFlag], str] = {
     DML_TENSOR_DATA_TYPE: "DML_TENSOR_DATA_TYPE_",

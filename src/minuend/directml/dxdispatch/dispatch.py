@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from minuend.directml.api.desc import TensorDesc
 from minuend.directml.api.enums import DML_EXECUTION_FLAGS, DML_OPERATOR_TYPE, DML_TENSOR_FLAGS, c_name
-from minuend.directml.dxdispatch.fields import UINT32, UINT64, flags_of, tensor_desc
+from minuend.directml.dxdispatch.fields import UINT32, flags_of, integer_of, tensor_desc
 from minuend.directml.dxdispatch.json_reader import Item
 from minuend.directml.dxdispatch.resources import Resource
 from minuend.directml.versions import DIALECT
@@ -61,7 +61,6 @@ class Dispatchable:
 
     @property
     def subtracts(self) -> bool:
-        """Whether it is a subtraction."""
         return bool(self.descs)
 
     def owned(self, tensor: str) -> bool:
@@ -105,11 +104,7 @@ Resources: TypeAlias = Mapping[str, Resource]
 
 
 def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchable:
-    """Read one dispatchable; an operator other than subtraction is stored by its type alone.
-
-    Raises:
-        FileFormatError, SpecError: a field that is wrong, with its place.
-    """
+    """Read one dispatchable; an operator other than subtraction is stored by its type alone."""
     item.object("a dispatchable: an object with a type")
     written = item.need("type").string()
     if written not in (_SUBTRACT.name, c_name(_SUBTRACT)):
@@ -132,11 +127,7 @@ def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchab
 
 
 def read_command(item: Item, resources: Resources, dispatchables: Mapping[str, Dispatchable]) -> Command:
-    """Read one command; every name in it has to exist.
-
-    Raises:
-        FileFormatError: a field that is wrong, with its place.
-    """
+    """Read one command; every name in it has to exist."""
     item.object("a command: an object with a type")
     kind = item.need("type")
     match kind.string().lower():  # the tool reads these words in any case
@@ -185,10 +176,10 @@ def _binding(item: Item, resources: Resources) -> Binding:
         return Binding(_known(item, resources), 0, item)
     item.object("a resource's name, or an object with one")
     name = _known(item.need("name"), resources)
-    size, offset = (_field(item, key) for key in ("elementSizeInBytes", "elementOffset"))
+    size, offset = (integer_of(item, key) for key in ("elementSizeInBytes", "elementOffset"))
     # Of no meaning to a tensor, but a file that misspells them is wrong.
     for key in ("elementCount", "counterOffsetBytes"):
-        _field(item, key)
+        integer_of(item, key)
     for key in ("format", "counter"):
         if (text := item.get(key)) is not None:
             text.string()
@@ -201,11 +192,6 @@ def _binding(item: Item, resources: Resources) -> Binding:
     if offset and not size and element is None:
         raise item.error(f"elementOffset counts elements, and {name!r} has no type; state elementSizeInBytes")
     return Binding(name, offset * (size or (element.itemsize if element else 0)), item)
-
-
-def _field(item: Item, key: str) -> int:
-    found = item.get(key)
-    return 0 if found is None else found.integer(0, UINT64)
 
 
 def _known(item: Item, resources: Resources) -> str:

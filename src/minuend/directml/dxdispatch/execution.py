@@ -128,10 +128,8 @@ class Execution:
             if resource.form == "deferred":
                 self.elements[name], self.sizes[name] = element, (array.nbytes + 3) // 4 * 4
             elif array.size != resource.count:
-                raise MinuendError(
-                    f"the input {name!r} has {array.size} elements; expected {resource.count}, as many as its "
-                    "initial values"
-                )
+                wanted = f"expected {resource.count}, as many as its initial values"
+                raise MinuendError(f"the input {name!r} has {array.size} elements; {wanted}")
             self.inputs[name] = array
 
     def _check_init(self, one: Dispatchable) -> None:
@@ -151,10 +149,8 @@ class Execution:
         for tensor in TENSORS:
             binding = command.bindings.get(tensor)
             if binding is not None and one.owned(tensor):
-                message = (
-                    f"{tensor} is OWNED_BY_DML and bound when {one.name!r} is initialised; leave it out of dispatch"
-                )
-                raise _misbound(binding.item, message)
+                when = f"bound when {one.name!r} is initialised; leave it out of dispatch"
+                raise _misbound(binding.item, f"{tensor} is OWNED_BY_DML and {when}")
             if binding is not None:
                 self._check_binding(one, tensor, binding)
             elif not one.owned(tensor):
@@ -175,11 +171,8 @@ class Execution:
         # 4. The rest of the buffer holds the tensor.
         left, wanted = self.sizes[name] - binding.offset, desc.total_tensor_size_in_bytes
         if left < wanted:
-            raise _misbound(
-                binding.item,
-                f"{name!r} has {max(0, left)} bytes for {tensor} from byte {binding.offset} on; expected at least "
-                f"{wanted}, its TotalTensorSizeInBytes",
-            )
+            has = f"{name!r} has {max(0, left)} bytes for {tensor} from byte {binding.offset} on"
+            raise _misbound(binding.item, f"{has}; expected at least {wanted}, its TotalTensorSizeInBytes")
 
     def _defer(self, desc: TensorDesc, tensor: str, binding: Binding) -> None:
         """Size a deferred buffer by the tensor that is first written to it."""
@@ -202,14 +195,12 @@ class Execution:
     def _check_file(self, command: WriteFile) -> None:
         item, suffix = command.item, os.path.splitext(command.target)[1].lower()
         if self.folder is None:
-            raise item.error(
-                f"this writes {command.target!r}; say which folder it may write within (output_dir)", MinuendError
-            )
+            message = f"this writes {command.target!r}; say which folder it may write within (output_dir)"
+            raise item.error(message, MinuendError)
         path = self._path(command)
         if path is None:
-            raise item.error(
-                f"{shown(command.target, 200)} leads out of the output folder; files are written within it alone"
-            )
+            outside = f"{shown(command.target, 200)} leads out of the output folder"
+            raise item.error(f"{outside}; files are written within it alone")
         if os.path.isdir(path):
             raise item.error(f"{path} is a folder; expected a file name")
         if suffix in IMAGES:
@@ -223,7 +214,6 @@ class Execution:
             raise item.error(f"dimensions {dims} are {size(dims)} elements; the resource holds {contained}")
 
     def _check_memory(self, limit: int | None) -> None:
-        """Refuse more than the limit before it is allocated."""
         owned = [binding.resource for one in self.dispatchables.values() for binding in one.init.values()]
         buffers = sum(self.sizes.values()) + sum(self.sizes[name] for name in owned)  # what is owned is copied
         results = sum(size(desc.sizes) * desc.element.itemsize for desc, _ in self.results.values())
@@ -240,14 +230,14 @@ class Execution:
 
     # ---- the run ----------------------------------------------------------------------------------------------
 
-    def run(self, level: object) -> None:
+    def run(self) -> None:
         """Run the commands; ``outputs`` are then what was written to, by resource."""
         for name, resource in self.resources.items():
             self.memory[name] = self._filled(resource)
         owned = self._owned()
         for command in self.commands:
             if isinstance(command, Dispatch):
-                self._dispatch(command, owned, level)
+                self._dispatch(command, owned)
             elif isinstance(command, Print):
                 self.printed.append(self._text(command))
             else:
@@ -271,7 +261,7 @@ class Execution:
             for tensor, b in one.init.items()
         }
 
-    def _dispatch(self, command: Dispatch, owned: Mapping[tuple[str, str], Array], level: object) -> None:
+    def _dispatch(self, command: Dispatch, owned: Mapping[tuple[str, str], Array]) -> None:
         one = self.dispatchables[command.dispatchable]
         buffers = [
             owned[one.name, tensor]
@@ -280,7 +270,7 @@ class Execution:
             for tensor in TENSORS
         ]
         try:
-            element_wise_subtract(*one.descs.values(), *buffers, feature_level=level)
+            element_wise_subtract(*one.descs.values(), *buffers, feature_level=self.op.version)
         except SpecError as error:
             raise placed(error, command.item) from None
 

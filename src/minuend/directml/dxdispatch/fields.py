@@ -17,15 +17,17 @@ UINT32, UINT64 = 2**32 - 1, 2**64 - 1
 
 
 def enum_of(item: Item, kind: type[E]) -> E:
-    """Read a member of an enumeration: its name in C, or that without the part that all members share.
-
-    Raises:
-        FileFormatError: something else. Names are case-sensitive, as they are in DxDispatch.
-    """
+    """Read a member of an enumeration: its name in C, or what differs of it; case matters, as in DxDispatch."""
     found: E | None = named(kind).get(item.string(f"a name of {kind.__name__}"))
     if found is None:
         raise item.wrong(f"{listed(kind.__members__)}, with or without {PREFIXES[kind]} before it")
     return found
+
+
+def integer_of(item: Item, key: str, highest: int = UINT64) -> int:
+    """Read an integer from 0 on; 0 where the field is missing."""
+    found = item.get(key)
+    return 0 if found is None else found.integer(0, highest)
 
 
 def named(kind: type[IntEnum] | type[IntFlag]) -> dict[str, Any]:
@@ -47,12 +49,7 @@ def flags_of(item: Item | None, kind: type[F]) -> F:
 
 
 def tensor_desc(item: Item) -> TensorDesc:
-    """Read a tensor: its fields, or its ``Type`` and the fields under ``Desc``.
-
-    Raises:
-        FileFormatError: a field that is missing or of another kind. DTypeError, ShapeError, SpecError: what
-            :class:`TensorDesc` refuses. Each with its place.
-    """
+    """Read a tensor: its fields, or its ``Type`` and the fields under ``Desc``; errors have their place."""
     item.object("a tensor: an object with DataType and Sizes")
     kind = item.get("Type")
     if kind is not None and enum_of(kind, DML_TENSOR_TYPE) is not DML_TENSOR_TYPE.BUFFER:
@@ -61,20 +58,18 @@ def tensor_desc(item: Item) -> TensorDesc:
     sizes = _numbers(fields.need("Sizes"))
     strides = fields.get("Strides")
     count = fields.get("DimensionCount")
-    total, alignment = fields.get("TotalTensorSizeInBytes"), fields.get("GuaranteedBaseOffsetAlignment")
     # DxDispatch would read only the first so many sizes, and strides past the end of the list.
     if count is not None and count.integer(0, UINT32) != len(sizes):
-        raise placed(
-            ShapeError("ranks", f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"), count
-        )
+        message = f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"
+        raise placed(ShapeError("ranks", message), count)
     try:
         return TensorDesc(
             enum_of(fields.need("DataType"), DML_TENSOR_DATA_TYPE),
             sizes,
             (None if strides is None else _numbers(strides)) or None,
             flags=flags_of(fields.get("Flags"), DML_TENSOR_FLAGS),
-            total_tensor_size_in_bytes=(0 if total is None else total.integer(0, UINT64)) or None,
-            guaranteed_base_offset_alignment=0 if alignment is None else alignment.integer(0, UINT32),
+            total_tensor_size_in_bytes=integer_of(fields, "TotalTensorSizeInBytes") or None,
+            guaranteed_base_offset_alignment=integer_of(fields, "GuaranteedBaseOffsetAlignment", UINT32),
         )
     except SpecError as error:
         raise placed(error, fields) from None

@@ -27,7 +27,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.directml.api.enums import DML_TENSOR_DATA_TYPE
-from minuend.directml.dxdispatch.fields import UINT32, UINT64, enum_of
+from minuend.directml.dxdispatch.fields import UINT32, UINT64, enum_of, integer_of
 from minuend.directml.dxdispatch.json_reader import Item, describe
 from minuend.errors import FileFormatError, MinuendError, Unsupported, listed, shown
 from minuend.files.formats import npy
@@ -74,20 +74,11 @@ class Resource:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the initial values."""
         return self.count * (1 if self.element is None else self.element.itemsize)
 
 
 def read_resource(name: str, item: Item, folder: str | None) -> Resource:
-    """Read one resource.
-
-    Args:
-        name: its name. item: its value. folder: the model's folder, which files are read from; ``None``: none are.
-
-    Raises:
-        FileFormatError: it is none, its values are not of its type, or they do not fit its size. Unsupported: an image.
-        FileNotFoundError: a file that is not there.
-    """
+    """Read one resource; files are read from the model's folder, and none where that is ``None``."""
     item.object("a resource: an object with initialValues")
     stated = item.get("initialValuesDataType")
     element = None if stated is None else _value_type(stated)
@@ -96,8 +87,7 @@ def read_resource(name: str, item: Item, folder: str | None) -> Resource:
     if form == "deferred":
         return Resource(name, item, form, element, 0, 0, 0, make)
     nbytes = count * (1 if element is None else element.itemsize)
-    offset_item, size_item = item.get("initialValuesOffsetInBytes"), item.get("sizeInBytes")
-    offset = 0 if offset_item is None else offset_item.integer(0, UINT64)
+    offset, size_item = integer_of(item, "initialValuesOffsetInBytes"), item.get("sizeInBytes")
     size = (nbytes + 3) // 4 * 4 if size_item is None else size_item.integer(0, UINT64)
     if offset + nbytes > size:
         raise (size_item or item).error(
@@ -172,11 +162,7 @@ def numbers(item: Item, element: ElementType) -> Array:
 
 
 def number(item: Item, element: ElementType) -> int | float:
-    """Return one number of a type: an integer in range; for floats any number that is in range once it is rounded.
-
-    Raises:
-        FileFormatError: something else, with its place.
-    """
+    """Return one number of a type: an integer in range; for floats any that is in range once it is rounded."""
     value, spelled = item.value, element.name.upper()
     if element.is_integer:
         lowest, highest = element.limits

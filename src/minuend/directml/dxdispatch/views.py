@@ -19,7 +19,6 @@ class View:
 
     @classmethod
     def packed(cls, sizes: Sequence[int]) -> View:
-        """Row-major order without gaps."""
         return cls(tuple(sizes), packed(sizes))
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 
 from minuend.core.elements import of_numpy
 from minuend.errors import SpecError, listed, near, shown
+from minuend.files.streaming.reading import Array
 from minuend.models.ranges.interval import Number, Range, full, outward, same_values
 
 _NUMBER = r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,4})?"
@@ -52,8 +53,7 @@ class Assumed:
         lo, hi = max(found.lo, lo), min(found.hi, hi)
         if lo > hi:
             raise SpecError("assume", f"{shown(self.name)} is {found}, and {self} is assumed; no number is in both")
-        zero = found.negative_zero and lo <= 0 <= hi
-        met = replace(found, lo=lo, hi=hi, nan=False, negative_zero=zero)
+        met = replace(found, lo=lo, hi=hi, nan=False)
         return found if same_values(met, found) else replace(met, assumptions=found.assumptions | {self.sentence})
 
     def _bounds(self, like: Range) -> tuple[Number, Number]:
@@ -64,7 +64,7 @@ class Assumed:
             return lo, like.hi if self.hi is None else math.floor(self.hi)
         return outward(like.dtype, -math.inf if self.lo is None else self.lo, math.inf if self.hi is None else self.hi)
 
-    def fit(self, array: Any) -> Any:
+    def fit(self, array: Array) -> Array:
         """Return an array of made numbers, those that lie outside of the range moved to its ends."""
         row = of_numpy(array.dtype)
         if row is None or row.numpy != row.memory:  # bool, and codes of a code book
@@ -141,13 +141,13 @@ def _ends(name: str, text: str) -> tuple[Fraction | None, Fraction | None]:
     return (lo, lo) if not match["dots"] else (lo, hi)
 
 
-def _too_large(name: str, value: Any) -> SpecError:
+def _too_large(name: str, value: object) -> SpecError:
     return SpecError(
         "assume", f"{shown(name)} is assumed to be {shown(value)}, beyond what floats hold; leave that end open, as 0.."
     )
 
 
-def _checked(name: str, value: Any, lo: Fraction | None, hi: Fraction | None) -> Assumed:
+def _checked(name: str, value: object, lo: Fraction | None, hi: Fraction | None) -> Assumed:
     if lo is None and hi is None:
         raise SpecError("assume", f"{shown(name)} is assumed to be {shown(value)}, which says nothing; {_EXPECTED}")
     if lo is not None and hi is not None and lo > hi:

@@ -98,5 +98,4 @@ def narrowed(x: Range, sign: str, bound: Range) -> Range:
         lo = max(lo, bound.lo + unit if sign == ">" else bound.lo)
     if lo > hi:  # it is never so
         return x
-    zero = x.negative_zero and lo <= 0 <= hi
-    return replace(x, lo=lo, hi=hi, nan=False, negative_zero=zero, assumptions=x.assumptions | bound.assumptions)
+    return replace(x, lo=lo, hi=hi, nan=False, assumptions=x.assumptions | bound.assumptions)

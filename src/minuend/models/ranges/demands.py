@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from minuend.core.shapes import Shape, bounds
-from minuend.models.ranges.interval import DIMS, MOST_DIM, Range, within
+from minuend.core.shapes import Dim, Shape, bounds
+from minuend.models.ranges.interval import DIMS, MOST_DIM, Number, Range, within
 from minuend.models.ranges.rules import Step
 
 VALID = "the indices and shapes that it computes are valid"
@@ -32,7 +32,8 @@ def demands(nodes: Sequence[Node]) -> dict[Hashable, Range]:
     """Return what values have to lie in, from the nodes of a scope, in order, none of which can be left out."""
     found: dict[Hashable, Range] = {}
     for step, inputs, outputs in reversed(nodes):
-        demanded = list(DEMANDS.get(step.kind, _nothing)(step))
+        demand = DEMANDS.get(step.kind)
+        demanded = [] if demand is None else list(demand(step))
         back = BACK.get(step.kind)
         if back is not None and outputs and outputs[0] in found:
             demanded += back(step, found[outputs[0]])
@@ -53,10 +54,6 @@ def narrowed(x: Range, demand: Range) -> Range:
     if lo > hi or (lo, hi) == (x.lo, x.hi) or x.dtype != demand.dtype:
         return x
     return replace(x, lo=lo, hi=hi, why=demand.why, assumptions=x.assumptions | demand.assumptions)
-
-
-def _nothing(step: Step) -> Iterator[tuple[int, Range]]:
-    yield from ()
 
 
 def _between(step: Step, index: int, lo: int, hi: int, what: str, assumed: frozenset[str]) -> tuple[int, Range]:
@@ -82,12 +79,11 @@ def _index(axis: int | None) -> Demand:
     return demand
 
 
-def _dim(shape: tuple[Any, ...], axis: Any) -> tuple[Any, ...]:
+def _dim(shape: Sequence[Dim], axis: object) -> Sequence[Dim]:
     return (shape[axis],) if isinstance(axis, int) and -len(shape) <= axis < len(shape) else (None,)
 
 
 def _dims(index: int, least: int = 0) -> Demand:
-    """Sizes of a result."""
     return lambda step: [_between(step, index, least, MOST_DIM, "a dim", frozenset({DIMS}))]
 
 
@@ -120,7 +116,7 @@ def _cast(step: Step, result: Range) -> list[tuple[int, Range]]:
     return [(0, replace(result, dtype="int32"))] if (step.operand(0).dtype, result.dtype) == ("int32", "int64") else []
 
 
-def _solved(*ways: Callable[[Range, Range], tuple[int, int]]) -> Callable[[Step, Range], list[tuple[int, Range]]]:
+def _solved(*ways: Callable[[Range, Range], tuple[Number, Number]]) -> Callable[[Step, Range], list[tuple[int, Range]]]:
     """An operand of two, from the result and the other, unless the other can make the result empty.
 
     Whole numbers wrap, so that only one operand makes a result, if it fits at all.
@@ -148,17 +144,13 @@ def _fills(other: Shape, own: Shape) -> bool:
     return all(least) or (other == own and all(isinstance(dim, int) for dim in other))
 
 
-def _ends(lo: float, hi: float) -> tuple[int, int]:
-    return int(lo), int(hi)
-
-
 BACK: Mapping[str, Callable[[Step, Range], list[tuple[int, Range]]]] = MappingProxyType(
     {
         **dict.fromkeys(("Concat", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"), _as_it_is),
-        "Add": _solved(*[lambda y, k: _ends(y.lo - k.hi, y.hi - k.lo)] * 2),
+        "Add": _solved(*[lambda y, k: (y.lo - k.hi, y.hi - k.lo)] * 2),
         "Cast": _cast,
-        "Neg": lambda step, y: [(0, within(y.dtype, *_ends(-y.hi, -y.lo), (y,), why=y.why))],
-        "Sub": _solved(lambda y, k: _ends(y.lo + k.lo, y.hi + k.hi), lambda y, k: _ends(k.lo - y.hi, k.hi - y.lo)),
+        "Neg": lambda step, y: [(0, within(y.dtype, -y.hi, -y.lo, (y,), why=y.why))],
+        "Sub": _solved(lambda y, k: (y.lo + k.lo, y.hi + k.hi), lambda y, k: (k.lo - y.hi, k.hi - y.lo)),
     }
 )
 """What the result of an operator says of its operands, as far as all of their elements are in it."""

@@ -16,9 +16,9 @@ from typing import Any, cast
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
+from minuend.files.streaming.reading import Array
 from minuend.operators import SUBTRACT
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Number = int | float
 
 INFINITY = math.inf
@@ -59,12 +59,10 @@ class Range:
 
     @property
     def element(self) -> ElementType | None:
-        """The row of the element type; ``None`` for bool and unknown types."""
         return None if self.dtype is None else TYPES.get(self.dtype)
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floats."""
         return self.element is not None and not self.element.is_integer
 
     @property
@@ -73,7 +71,6 @@ class Range:
         return same_values(self, full(self.dtype))
 
     def holds(self, value: Number) -> bool:
-        """Whether a value can occur."""
         if isinstance(value, float) and math.isnan(value):
             return self.nan
         if value == 0 and math.copysign(1, value) < 0:
@@ -93,7 +90,6 @@ def _shown(value: Number) -> str:
 
 
 def same_values(x: Range, y: Range) -> bool:
-    """Whether two ranges hold the same values."""
     fields = ("dtype", "lo", "hi", "nan", "negative_zero", "integral")
     return all(getattr(x, name) == getattr(y, name) for name in fields)
 
@@ -114,24 +110,31 @@ def full(dtype: str | None, why: str = "") -> Range:
     return Range(dtype, -INFINITY, INFINITY, True, True, False, why=why)
 
 
-def within(dtype: str | None, lo: Number, hi: Number, like: Iterable[Range] = (), **fields: Any) -> Range:
+def within(
+    dtype: str | None,
+    lo: Number,
+    hi: Number,
+    like: Iterable[Range] = (),
+    *,
+    nan: bool = False,
+    negative_zero: bool = False,
+    integral: bool = False,
+    why: str = "",
+    assumptions: frozenset[str] = frozenset(),
+) -> Range:
     """Return an interval of a type, or every value of it where the interval leaves an integer type.
 
     Args:
         like: what it was made from: their assumptions hold for it too.
-        fields: the other fields of the :class:`Range`.
+        nan, negative_zero, integral: of floats alone, as :class:`Range` has them. why, assumptions: likewise.
     """
-    assumed = frozenset().union(*(r.assumptions for r in like), fields.pop("assumptions", frozenset()))
+    assumed = assumptions.union(*(r.assumptions for r in like))
     everything = full(dtype)
-    if everything.dtype is None:
+    if everything.is_float:
+        return Range(dtype, float(lo), float(hi), nan, negative_zero, integral, why=why, assumptions=assumed)
+    if everything.dtype is None or int(lo) < everything.lo or int(hi) > everything.hi:
         return everything
-    if not everything.is_float:
-        lo, hi = int(lo), int(hi)
-        if lo < everything.lo or hi > everything.hi:
-            return everything
-        return Range(dtype, lo, hi, assumptions=assumed, **fields)
-    fields.setdefault("integral", False)
-    return Range(dtype, float(lo), float(hi), assumptions=assumed, **fields)
+    return Range(dtype, int(lo), int(hi), why=why, assumptions=assumed)
 
 
 def join(ranges: Iterable[Range], why: str = "") -> Range:
@@ -218,7 +221,7 @@ def _forget(array: Array) -> None:
     """Let go of the pages of a mapped file, which otherwise count as this process's memory."""
     import mmap
 
-    base: Any = array
+    base: object = array
     while base is not None and not isinstance(base, mmap.mmap):
         base = getattr(base, "base", None) if not isinstance(base, memoryview) else base.obj
     if base is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -265,28 +268,23 @@ def _reaches(value: float, exact: Fraction, up: bool) -> bool:
 # ---- arithmetic -----------------------------------------------------------------------------------------------
 
 
-def _rounded(a: Range, ends: Iterable[Fraction | float], like: Iterable[Range], **fields: Any) -> Range:
+def _rounded(
+    a: Range, b: Range, ends: Iterable[Fraction | float], nan: bool, negative_zero: bool, integral: bool
+) -> Range:
     """The hull of some exact values, rounded to A's type; a NaN among them says that they meet no number."""
     assert a.dtype is not None
-    values = list(ends)
-    numbers = [0.0 if isinstance(v, float) and math.isnan(v) else v for v in values]
+    numbers = [0.0 if isinstance(v, float) and math.isnan(v) else v for v in ends]
     lo, hi = outward(a.dtype, min(numbers), max(numbers))
-    return within(a.dtype, lo, hi, like, **fields)
+    return within(a.dtype, lo, hi, (a, b), nan=nan, negative_zero=negative_zero, integral=integral)
 
 
 def add(a: Range, b: Range) -> Range:
-    """Return the range of A + B."""
     if not a.is_float:
         return within(a.dtype, a.lo + b.lo, a.hi + b.hi, (a, b))
-    nan = a.nan or b.nan or _meet(a, b)
+    # Infinities of both signs have no sum.
+    nan = a.nan or b.nan or (a.hi == INFINITY and b.lo == -INFINITY) or (a.lo == -INFINITY and b.hi == INFINITY)
     ends = (_sum(a.lo, b.lo), _sum(a.hi, b.hi))
-    zero = a.negative_zero and b.negative_zero
-    return _rounded(a, ends, (a, b), nan=nan, negative_zero=zero, integral=a.integral and b.integral)
-
-
-def _meet(a: Range, b: Range) -> bool:
-    """Whether infinities of both signs can be added."""
-    return (a.hi == INFINITY and b.lo == -INFINITY) or (a.lo == -INFINITY and b.hi == INFINITY)
+    return _rounded(a, b, ends, nan, a.negative_zero and b.negative_zero, a.integral and b.integral)
 
 
 def _sum(x: Number, y: Number) -> Fraction | float:
@@ -310,20 +308,18 @@ def subtract(a: Range, b: Range) -> Range:
 
 
 def negate(a: Range) -> Range:
-    """Return the range of -A."""
     if not a.is_float:
         return within(a.dtype, -a.hi, -a.lo, (a,))
     return replace(a, lo=-a.hi, hi=-a.lo, negative_zero=a.lo <= 0 <= a.hi, why="", constant=False)
 
 
 def multiply(a: Range, b: Range) -> Range:
-    """Return the range of A * B."""
     if not a.is_float:
         ends = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return within(a.dtype, min(ends), max(ends), (a, b))
     products = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     nan = a.nan or b.nan or (_infinite(a) and b.lo <= 0 <= b.hi) or (_infinite(b) and a.lo <= 0 <= a.hi)
-    return _rounded(a, products, (a, b), nan=nan, negative_zero=_opposite(a, b), integral=a.integral and b.integral)
+    return _rounded(a, b, products, nan, _opposite(a, b), a.integral and b.integral)
 
 
 def _product(x: Number, y: Number) -> Fraction | float:
@@ -352,10 +348,10 @@ def divide(a: Range, b: Range) -> Range:
         quotients = [Fraction(x) / Fraction(y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return within(a.dtype, math.floor(min(quotients)), math.ceil(max(quotients)), (a, b))
     nan = a.nan or b.nan or (zero and a.lo <= 0 <= a.hi) or (_infinite(a) and _infinite(b))
-    fields = {"nan": nan, "negative_zero": _opposite(a, b), "integral": False}
+    negative = _opposite(a, b)
     if zero or _infinite(b):
         positive = a.lo >= 0 and b.lo >= 0 and not a.negative_zero and not b.negative_zero
-        return within(a.dtype, 0 if positive else -INFINITY, INFINITY, (a, b), **fields)
+        return within(a.dtype, 0 if positive else -INFINITY, INFINITY, (a, b), nan=nan, negative_zero=negative)
     ends = [_product(x, y) / Fraction(z) if math.isfinite(x) else _product(x, math.copysign(1, z))
             for x, y in ((a.lo, 1), (a.hi, 1)) for z in (b.lo, b.hi)]  # fmt: skip
-    return _rounded(a, ends, (a, b), **fields)
+    return _rounded(a, b, ends, nan, negative, False)

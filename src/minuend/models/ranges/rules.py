@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from minuend.core.elements import TYPES
-from minuend.core.shapes import Shape, bounds
+from minuend.core.shapes import Dim, Shape, bounds
 from minuend.models.ranges import interval as ranges
-from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Range, full, join, outward, within
+from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Number, Range, full, join, outward, within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +46,9 @@ class Step:
         return self.given(index) or Range(None)
 
     def shape(self, index: int) -> Shape:
-        """The shape of an operand."""
         return self.shapes[index] if index < len(self.shapes) else None
 
     def dtype(self, index: int = 0) -> str | None:
-        """The element type of a result."""
         return self.outputs[index] if index < len(self.outputs) else None
 
 
@@ -96,12 +94,11 @@ def _pad(step: Step) -> Range:
         return data
     value = step.attributes.get("value", 0)
     added = within(data.dtype, value, value, integral=float(value).is_integer()) if step.opset < 11 else None
-    return join([data, added or step.given(2) or within(data.dtype, 0, 0, integral=True)])
+    return join([data, added or step.given(2) or _zero(data)])
 
 
-def _with_zero(step: Step) -> Range:
-    data = step.operand(0)
-    return join([data, within(data.dtype, 0, 0, integral=True)])
+def _zero(like: Range) -> Range:
+    return within(like.dtype, 0, 0, integral=True)
 
 
 def _dropout(step: Step) -> Range | Sequence[Range]:
@@ -124,9 +121,11 @@ def _resize(step: Step) -> Range:
 # ---- shapes and positions -------------------------------------------------------------------------------------
 
 
-def _dim_bounds(dim: Any) -> tuple[int, int, frozenset[str]]:
-    lo, hi = bounds(dim)
-    return (lo, MOST_DIM, frozenset({DIMS})) if hi is None else (lo, hi, frozenset())
+def _sizes(dims: Iterable[Dim]) -> tuple[list[int], list[int], frozenset[str]]:
+    """The least and the most that each of some dims can be, and what is assumed of them."""
+    ends = [bounds(dim) for dim in dims]
+    highs = [MOST_DIM if hi is None else hi for _, hi in ends]
+    return [lo for lo, _ in ends], highs, frozenset({DIMS} if any(hi is None for _, hi in ends) else ())
 
 
 def _counting(step: Step, index: int = 0) -> str:
@@ -139,14 +138,11 @@ def _shape(step: Step) -> Range:
     shape = step.shape(0)
     if shape is None:
         return within(_counting(step), 0, MOST_DIM, assumptions=frozenset({DIMS}))
-    part = shape[step.attributes.get("start") : step.attributes.get("end")]
-    dims = [_dim_bounds(dim) for dim in part] or [(0, 0, frozenset())]
-    assumed = frozenset().union(*(a for _, _, a in dims))
-    return within(_counting(step), min(lo for lo, _, _ in dims), max(hi for _, hi, _ in dims), assumptions=assumed)
+    lows, highs, assumed = _sizes(shape[step.attributes.get("start") : step.attributes.get("end")])
+    return within(_counting(step), min(lows, default=0), max(highs, default=0), assumptions=assumed)
 
 
 def _count(shape: Shape) -> int | None:
-    """The most elements that a shape can have."""
     if shape is None:
         return None
     highs = [bounds(dim)[1] for dim in shape]
@@ -161,14 +157,13 @@ def _size(step: Step) -> Range:
     return within("int64", least, most, assumptions=assumed) if most < 2**63 else within("int64", least, 2**63 - 1)
 
 
-def _product(dims: Iterable[Any]) -> tuple[int, int, frozenset[str]]:
+def _product(dims: Iterable[Dim]) -> tuple[int, int, frozenset[str]]:
     """The least and the most elements of some dims together."""
-    ends = [_dim_bounds(dim) for dim in dims]
-    assumed = frozenset().union(*(a for _, _, a in ends))
-    return math.prod(lo for lo, _, _ in ends), math.prod(hi for _, hi, _ in ends), assumed
+    lows, highs, assumed = _sizes(dims)
+    return math.prod(lows), math.prod(highs), assumed
 
 
-def _axes(step: Step) -> Sequence[Any] | None:
+def _axes(step: Step) -> Sequence[Dim] | None:
     """The dims along which an operator goes, by its attribute or a constant of equal numbers; ``None``: not known.
 
     All of the operand's dims where it goes along all of them, or where nothing tells along which.
@@ -185,22 +180,15 @@ def _axes(step: Step) -> Sequence[Any] | None:
     return [shape[axis] for axis in axes]
 
 
-def _position(step: Step) -> Range:
-    """An index into one axis of the operand."""
-    return _index(_counting(step), step.shape(0), step.attributes.get("axis", 0))
+def _position(step: Step, result: int = 0, axis: int = 0) -> Range:
+    return _index(_counting(step, result), step.shape(0), step.attributes.get("axis", axis))
 
 
 def _index(dtype: str, shape: Shape, axis: int | None) -> Range:
     known = shape is not None and (axis is None or -len(shape) <= axis < len(shape))
-    dims = [_dim_bounds(None)] if shape is None or not known else [
-        _dim_bounds(dim) for dim in (shape if axis is None else (shape[axis],))
-    ]  # fmt: skip
-    most = max((hi for _, hi, _ in dims), default=1)
-    return within(dtype, 0, max(most - 1, 0), assumptions=frozenset().union(*(a for _, _, a in dims)))
-
-
-def _top_k(step: Step) -> list[Range]:
-    return [step.operand(0), _index(_counting(step, 1), step.shape(0), step.attributes.get("axis", -1))]
+    dims: Sequence[Dim] = (None,) if shape is None or not known else shape if axis is None else (shape[axis],)
+    _, highs, assumed = _sizes(dims)
+    return within(dtype, 0, max(max(highs, default=1) - 1, 0), assumptions=assumed)
 
 
 def _unique(step: Step) -> list[Range]:
@@ -219,46 +207,40 @@ def _suppressed(step: Step) -> Range:
 
 
 def _range(step: Step) -> Range:
-    start, limit, delta = (step.operand(i) for i in range(3))
-    if any(r.dtype is None or (r.is_float and (not r.integral or r.nan)) for r in (start, limit, delta)):
+    start, limit, delta = given = [step.operand(i) for i in range(3)]
+    if any(r.dtype is None or (r.is_float and (not r.integral or r.nan)) for r in given):
         return Range(None)
     lo, hi = min(start.lo, limit.lo), max(start.hi, limit.hi)
     if delta.lo > 0:
         lo, hi = start.lo, max(start.hi, limit.hi - 1)
     elif delta.hi < 0:
         lo, hi = min(start.lo, limit.lo + 1), start.hi
-    exact = not start.is_float or all(abs(end) <= 2**11 for end in (lo, hi))
-    if not exact:
+    if start.is_float and max(abs(lo), abs(hi)) > 2**11:  # not exact in every type
         return Range(None)
-    found = within(start.dtype, lo, hi, (start, limit, delta), **_floats(start, integral=True))
+    found = within(start.dtype, lo, hi, given, integral=True)
     last = max(abs(int(delta.lo)), abs(int(delta.hi))) * (MOST_DIM - 1)  # of the longest that there can be
     if start.is_float or not (start.lo - last > lo if delta.hi < 0 else start.hi + last < hi):
         return found
     lo, hi = (start.lo - last, hi) if delta.hi < 0 else (lo, start.hi + last)
-    return within(start.dtype, lo, hi, (start, limit, delta), assumptions=frozenset({DIMS}))
-
-
-def _floats(like: Range, **fields: Any) -> dict[str, Any]:
-    """Fields that only floats have."""
-    return fields if like.is_float else {}
+    return within(start.dtype, lo, hi, given, assumptions=frozenset({DIMS}))
 
 
 # ---- one operand ----------------------------------------------------------------------------------------------
 
 
-def _unary(rule: Callable[[Range], Range]) -> Rule:
-    """The rule of an operator that one operand of a known type decides."""
+def _of(count: int, *, floats: bool | None = None) -> Callable[[Callable[..., Range]], Rule]:
+    """The rule of an operator that some operands of one known type decide: of floats alone, of others, or of both."""
 
-    def checked(step: Step) -> Range:
-        x = step.operand(0)
-        return x if x.dtype is None else rule(x)
+    def decorated(function: Callable[..., Range]) -> Rule:
+        def rule(step: Step) -> Range:
+            operands = [step.operand(i) for i in range(count)]
+            first = operands[0]
+            known = first.dtype is not None and all(one.dtype == first.dtype for one in operands)
+            return function(*operands) if known and floats in (None, first.is_float) else Range(None)
 
-    return checked
+        return rule
 
-
-def _of_floats(rule: Callable[[Range], Range]) -> Rule:
-    """The rule of an operator that one operand decides, of floats; of others nothing is said."""
-    return _unary(lambda x: rule(x) if x.is_float else Range(None))
+    return decorated
 
 
 def cast(x: Range, target_dtype: str | None) -> Range:
@@ -285,7 +267,7 @@ def cast(x: Range, target_dtype: str | None) -> Range:
     return within(target_dtype, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=x.integral, why=x.why)
 
 
-@_unary
+@_of(1)
 def _relu(x: Range) -> Range:
     return replace(x, lo=max(x.lo, type(x.lo)(0)), hi=max(x.hi, type(x.hi)(0)), constant=False)
 
@@ -301,9 +283,8 @@ def _clip(step: Step) -> Range:
     hi = min(max(x.hi, low.hi), high.hi)
     nan, zero = (any(getattr(r, f) for r in (x, low, high)) for f in ("nan", "negative_zero"))
     parts = [x, *(r for r in (low, high) if math.isfinite(r.lo))]
-    assumed = frozenset().union(*(r.assumptions for r in parts))
     whole = all(r.integral for r in parts)
-    return Range(x.dtype, lo, hi, nan, zero, whole, assumptions=assumed)
+    return within(x.dtype, lo, hi, parts, nan=nan, negative_zero=zero, integral=whole)
 
 
 def _bound(step: Step, x: Range, name: str, index: int) -> Range | None:
@@ -325,53 +306,48 @@ def _bound(step: Step, x: Range, name: str, index: int) -> Range | None:
     return given if given.dtype == x.dtype else None
 
 
-@_unary
+@_of(1)
 def _abs(x: Range) -> Range:
     ends = (abs(x.lo), abs(x.hi))
     low = type(x.lo)(0) if x.lo <= 0 <= x.hi else min(ends)
-    return within(x.dtype, low, max(ends), (x,), **_floats(x, nan=x.nan, integral=x.integral))
+    return within(x.dtype, low, max(ends), (x,), nan=x.nan, integral=x.integral)
 
 
-@_unary
+@_of(1)
 def _sign(x: Range) -> Range:
     low, high = ((v > 0) - (v < 0) for v in (x.lo, x.hi))
-    return within(x.dtype, low, high, (x,), **_floats(x, nan=x.nan, negative_zero=x.negative_zero, integral=True))
+    return within(x.dtype, low, high, (x,), nan=x.nan, negative_zero=x.negative_zero, integral=True)
 
 
 def _rounding(function: Callable[[float], float]) -> Rule:
+    @_of(1, floats=True)
     def rule(x: Range) -> Range:
         lo, hi = (v if math.isinf(v) else float(function(v)) for v in (x.lo, x.hi))
         zero = x.negative_zero or (x.lo < 0 and not x.integral)
         return within(x.dtype, lo, hi, (x,), nan=x.nan, negative_zero=zero, integral=True)
 
-    return _of_floats(rule)
+    return rule
 
 
 def _within(low: float, high: float, of_infinity: bool = False, whole: bool = False) -> Rule:
     """A float function whose values lie in an interval, whatever its operand; NaN of NaN, or of infinity too."""
 
+    @_of(1, floats=True)
     def rule(x: Range) -> Range:
         nan = x.nan or (of_infinity and (math.isinf(x.lo) or math.isinf(x.hi)))
         return within(x.dtype, low, high, (x,), nan=nan and not whole, negative_zero=low < 0, integral=whole)
 
-    return _of_floats(rule)
+    return rule
 
 
-@_of_floats
+@_of(1, floats=True)
 def _sqrt(x: Range) -> Range:
     return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or x.lo < 0, negative_zero=x.negative_zero)
 
 
-@_of_floats
-def _exp(x: Range) -> Range:
-    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan)
-
-
-@_unary
+@_of(1, floats=False)
 def _bitwise_not(x: Range) -> Range:
     everything = full(x.dtype)
-    if x.is_float:
-        return Range(None)
     top = everything.lo + everything.hi  # -1, or the highest value of an unsigned type
     return within(x.dtype, top - x.hi, top - x.lo, (x,))
 
@@ -379,19 +355,7 @@ def _bitwise_not(x: Range) -> Range:
 # ---- two operands ---------------------------------------------------------------------------------------------
 
 
-def _binary(function: Callable[[Range, Range], Range]) -> Rule:
-    def rule(step: Step) -> Range:
-        a, b = step.operand(0), step.operand(1)
-        return function(a, b) if a.dtype is not None and a.dtype == b.dtype else Range(None)
-
-    return rule
-
-
-def _of_integers(function: Callable[[Range, Range], Range]) -> Rule:
-    return _binary(lambda a, b: Range(None) if a.is_float else function(a, b))
-
-
-def _extreme(pick: Callable[[Any], Any]) -> Rule:
+def _extreme(pick: Callable[[Iterable[Number]], Number]) -> Rule:
     def rule(step: Step) -> Range:
         parts = [r for r in step.inputs if r is not None]
         whole = join(parts)
@@ -463,13 +427,13 @@ def _shift(step: Step) -> Range:
     return within(a.dtype, int(a.lo) << int(b.lo), int(a.hi) << int(b.hi), (a, b))
 
 
-@_of_integers
+@_of(2, floats=False)
 def _bitwise_and(a: Range, b: Range) -> Range:
     highs = [r.hi for r in (a, b) if r.lo >= 0]
     return within(a.dtype, 0, min(highs), (a, b)) if highs else Range(None)
 
 
-@_of_integers
+@_of(2, floats=False)
 def _bitwise_or(a: Range, b: Range) -> Range:
     if min(a.lo, b.lo) < 0:
         return Range(None)
@@ -478,21 +442,15 @@ def _bitwise_or(a: Range, b: Range) -> Range:
 
 def _dequantize(step: Step) -> Range:
     x, scale, zero = step.operand(0), step.operand(1), step.given(2)
-    target_dtype = scale.dtype
-    if x.dtype is None or x.is_float or not scale.is_float or (zero is not None and zero.dtype != x.dtype):
+    exact = x.element is not None and x.element.is_integer and x.element.bits <= 16
+    fits = scale.dtype in ("float32", "float16", "bfloat16") and scale.lo > 0 and scale.hi < INFINITY
+    if not exact or not fits or (zero is not None and zero.dtype != x.dtype):
         return Range(None)
     lo, hi = x.lo - (zero.hi if zero else 0), x.hi - (zero.lo if zero else 0)
-    exact = TYPES[x.dtype].bits <= 16 if x.dtype in TYPES else False
-    if (
-        not exact
-        or target_dtype not in ("float32", "float16", "bfloat16")
-        or not (scale.lo > 0 and scale.hi < INFINITY)
-    ):
-        return Range(None)
     # The product is rounded in float32 and then in the scale's type, or at once: both stay within the outer bounds.
     difference = Range("float32", float(lo), float(hi))
     product = ranges.multiply(difference, replace(scale, dtype="float32"))
-    return cast(product, target_dtype)
+    return cast(product, scale.dtype)
 
 
 # ---- reductions -----------------------------------------------------------------------------------------------
@@ -500,11 +458,8 @@ def _dequantize(step: Step) -> Range:
 
 def _reduce_extreme(end: str) -> Rule:
     def rule(step: Step) -> Range:
-        x = step.operand(0)
-        shape = step.shape(0)
-        if x.dtype is None:
-            return x
-        if shape is not None and all(bounds(dim)[0] > 0 for dim in shape):
+        x, shape = step.operand(0), step.shape(0)
+        if x.dtype is None or (shape is not None and all(bounds(dim)[0] > 0 for dim in shape)):
             return x
         nothing = getattr(full(x.dtype), end)  # of no elements
         return join([x, Range(x.dtype, nothing, nothing)])
@@ -530,8 +485,8 @@ def _cumulative_sum(step: Step) -> Range:
     x = step.operand(0)
     if x.dtype is None or x.is_float:
         return _signed_sum(x) if x.dtype else x
-    ends = [_dim_bounds(dim) for dim in _axes(step) or (None,)]
-    return _sum_of(x, max(hi for _, hi, _ in ends), frozenset().union(*(a for _, _, a in ends)))
+    _, highs, assumed = _sizes(_axes(step) or (None,))
+    return _sum_of(x, max(highs), assumed)
 
 
 def _reduce_product(step: Step) -> Range:
@@ -568,17 +523,9 @@ def _reduce_mean(step: Step) -> Range:
     return join([x, Range(x.dtype)]) if fits else full(x.dtype)
 
 
-@_of_floats
-def _squares(x: Range) -> Range:
-    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or math.isinf(x.lo) or math.isinf(x.hi))
-
-
 def _constant(step: Step) -> Range:
-    for name in ("value", "value_int", "value_ints", "value_float", "value_floats"):
-        found = step.attributes.get(name)
-        if isinstance(found, Range):
-            return found
-    return Range(None, constant=True)
+    stated = map(step.attributes.get, ("value", "value_int", "value_ints", "value_float", "value_floats"))
+    return next((one for one in stated if isinstance(one, Range)), Range(None, constant=True))
 
 
 def _constant_of_shape(step: Step) -> Range:
@@ -600,7 +547,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(_PASSING, lambda step: step.operand(0)),
         **dict.fromkeys(("Cast", "CastLike"), lambda step: cast(step.operand(0), step.dtype())),
         "Abs": _abs,
-        "Add": _binary(ranges.add),
+        "Add": _of(2)(ranges.add),
         "ArgMax": _position,
         "ArgMin": _position,
         "BitwiseAnd": _bitwise_and,
@@ -616,10 +563,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "ConstantOfShape": _constant_of_shape,
         "Cos": _within(-1, 1, of_infinity=True),
         "DequantizeLinear": _dequantize,
-        "Div": _binary(ranges.divide),
+        "Div": _of(2)(ranges.divide),
         "Dropout": _dropout,
         "Erf": _within(-1, 1),
-        "Exp": _exp,
+        "Exp": _within(0, INFINITY),
         "EyeLike": lambda step: within(step.dtype() or step.operand(0).dtype, 0, 1, integral=True),
         "Floor": _rounding(math.floor),
         "HardSigmoid": _within(0, 1, of_infinity=True),
@@ -627,8 +574,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Max": _extreme(max),
         "Min": _extreme(min),
         "Mod": _mod,
-        "Mul": _binary(ranges.multiply),
-        "Neg": _unary(ranges.negate),
+        "Mul": _of(2)(ranges.multiply),
+        "Neg": _of(1)(ranges.negate),
         "NonMaxSuppression": _suppressed,
         "NonZero": lambda step: _index(_counting(step), step.shape(0), None),
         "OneHot": lambda step: step.operand(2),
@@ -636,13 +583,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Pow": _power,
         "Range": _range,
         "ReduceL1": _magnitudes,
-        "ReduceL2": _squares,
+        "ReduceL2": _within(0, INFINITY, of_infinity=True),
         "ReduceMax": _reduce_extreme("lo"),
         "ReduceMean": _reduce_mean,
         "ReduceMin": _reduce_extreme("hi"),
         "ReduceProd": _reduce_product,
         "ReduceSum": _reduce_sum,
-        "ReduceSumSquare": _squares,
+        "ReduceSumSquare": _within(0, INFINITY, of_infinity=True),
         "Relu": _relu,
         "Resize": _resize,
         "Round": _rounding(round),
@@ -658,11 +605,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Softsign": _within(-1, 1, of_infinity=True),
         "Split": lambda step: [step.operand(0)] * len(step.outputs),
         "Sqrt": _sqrt,
-        "Sub": _binary(ranges.subtract),
+        "Sub": _of(2)(ranges.subtract),
         "Sum": _sum,
         "Tanh": _within(-1, 1),
-        "TopK": _top_k,
-        "Trilu": _with_zero,
+        "TopK": lambda step: [step.operand(0), _position(step, 1, -1)],
+        "Trilu": lambda step: join([step.operand(0), _zero(step.operand(0))]),
         "Unique": _unique,
         "Where": lambda step: join([step.operand(1), step.operand(2)]),  # in addition to conditions.branches
     }

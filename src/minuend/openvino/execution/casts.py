@@ -19,8 +19,8 @@ import numpy as np
 
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.openvino.ir.notation import NUMERIC
-from minuend.openvino.ir.sections import Array
 from minuend.openvino.tensor import Tensor
 
 

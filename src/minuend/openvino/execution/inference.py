@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.openvino.execution.layers import KINDS, elements, kind_of
-from minuend.openvino.ir.sections import Array, Layer, Ref, Section, Type
+from minuend.openvino.ir.sections import Layer, Ref, Section, Type
 
 NOTHING: Mapping[Layer, Type] = MappingProxyType({})
 
@@ -24,7 +25,7 @@ def infer(order: Sequence[Layer], given: Mapping[Layer, Type] = NOTHING) -> dict
     types: dict[Ref, Type] = {}
     for layer in order:
         if kind_of(layer) is None:
-            types.update((Ref(layer, i), port.type) for i, port in enumerate(layer.outputs))
+            types.update((ref, ref.port.type) for ref in layer.refs)
         elif layer in given:
             types[Ref(layer, 0)] = given[layer]
         else:
@@ -33,13 +34,7 @@ def infer(order: Sequence[Layer], given: Mapping[Layer, Type] = NOTHING) -> dict
 
 
 def infer_layer(layer: Layer, types: Sequence[Type]) -> Type:
-    """Infer what one known layer gives for inputs of these types.
-
-    Where that needs a constant whose ``.bin`` is not there, it is what the file states.
-
-    Raises:
-        SpecError: the inputs do not fit, with the layer's place.
-    """
+    """Infer what a known layer gives; where that needs a constant that is not there, it is what the file states."""
     sources, missing = layer.sources(), list[int]()
 
     def known(index: int) -> Array | None:
@@ -57,11 +52,7 @@ def infer_layer(layer: Layer, types: Sequence[Type]) -> Type:
 
 
 def settle(section: Section, within: str = "") -> None:
-    """Infer a section and write what was found to its output ports; likewise the bodies inside it.
-
-    Raises:
-        SpecError: a layer whose inputs do not fit, with its place.
-    """
+    """Infer a section and write what was found to its output ports; likewise its bodies; see :func:`infer`."""
     order = section.order()
     try:
         types = infer(order)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,17 +18,19 @@ from minuend.arrays.functions import compute as subtract_arrays
 from minuend.core.elements import ElementType, of_numpy
 from minuend.core.shapes import MAX_RANK, Broadcast, Dim, Shape, bounds, format_shape, from_bounds, may_be, static
 from minuend.errors import DTypeError, ShapeError, SpecError, Unsupported, cut, listed, shown
-from minuend.files.stored_elements import Contiguous, Elements, InMemory
-from minuend.files.streaming.reading import ByteRange
+from minuend.files.stored_elements import Contiguous, InMemory
+from minuend.files.streaming.reading import Array, ByteRange
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
 from minuend.openvino.ir import notation
 from minuend.openvino.ir.notation import NUMERIC
-from minuend.openvino.ir.sections import Array, Layer, Type
+from minuend.openvino.ir.sections import Layer, Type
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import DIALECT, OPSETS, REFUSED, SPELLINGS, SUBTRACT_1
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import check_attributes, validate
+
+T = TypeVar("T")
 
 Known: TypeAlias = Callable[[int], Array | None]
 """Gives the elements of an input where they are constant."""
@@ -78,13 +80,13 @@ def rule(layer: Layer) -> str:
     return "none" if stated == "explicit" else stated
 
 
-def broadcasting(layer: Layer) -> dict[str, Any]:
+def broadcasting(layer: Layer) -> dict[str, object]:
     """Return ``auto_broadcast`` and ``axis`` as a layer states them, by the names of this package.
 
     Raises:
         SpecError: a rule that does not exist, or an axis that is no whole number.
     """
-    stated: dict[str, Any] = {}
+    stated: dict[str, object] = {}
     if "auto_broadcast" in layer.data:
         stated["auto_broadcast"] = rule(layer)
         known = SUBTRACT_1.attributes["auto_broadcast"].values
@@ -132,7 +134,7 @@ def _number(text: str) -> float:
     return float(text)
 
 
-def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
+def _read(layer: Layer, name: str, reader: Callable[[str], T], default: str | None = None) -> T:
     text = layer.data.get(name, default)
     if text is None:
         raise SpecError("attributes", f"attribute {name!r} is missing in <data>")
@@ -143,20 +145,16 @@ def _read(layer: Layer, name: str, reader: Callable[[str], Any], default: str | 
 
 
 def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
-    """Return an element type that a layer states."""
-    return str(_read(layer, name, notation.element_type, default))
+    return _read(layer, name, notation.element_type, default)
 
 
 def parameter_shape(layer: Layer) -> Shape:
     """Return the shape that a Parameter states; without one it is a scalar."""
-    shape: Shape = _read(layer, "shape", notation.shape, "")
-    return shape
+    return _read(layer, "shape", notation.shape, "")
 
 
 def constant_shape(layer: Layer) -> tuple[int, ...]:
-    """Return the shape that a Const states."""
-    shape: tuple[int, ...] = _read(layer, "shape", notation.static_shape)
-    return shape
+    return _read(layer, "shape", notation.static_shape)
 
 
 # ---- subtraction ----------------------------------------------------------------------------------------------
@@ -211,25 +209,22 @@ def _joined(layer: Layer, types: Sequence[Type]) -> Broadcast:
     return DIALECT.broadcast(SUBTRACT_1, types[0].shape, types[1].shape, broadcasting(layer))
 
 
-def _binary(allowed: Callable[[str], bool], wanted: str) -> Infer:
+def _binary(allowed: Collection[str], wanted: str) -> Infer:
     """The inference of a layer that takes two operands of one of some types, and gives that type."""
 
     def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
         elements = [type_.element for type_ in types if type_.element != "dynamic"]
         if len(set(elements)) > 1:
-            raise DTypeError(
-                "types",
-                f"{layer.type} takes two operands of one element type; they are {listed(elements, 'and')}; "
-                "convert one of them first",
-            )
-        if elements and not allowed(elements[0]):
+            came = f"they are {listed(elements, 'and')}; convert one of them first"
+            raise DTypeError("types", f"{layer.type} takes two operands of one element type; {came}")
+        if elements and elements[0] not in allowed:
             raise DTypeError("types", f"{layer.type} takes no element type {elements[0]!r}; expected {wanted}")
         return Type(elements[0] if elements else "dynamic", _joined(layer, types).shape)
 
     return infer
 
 
-def _elementwise(function: Callable[[Array, Array], Any]) -> Compute:
+def _elementwise(function: Callable[[Array, Array], object]) -> Compute:
     def compute(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
         joined, rank = _joined(layer, types), len(shape)
         a, b = (
@@ -237,9 +232,8 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Compute:
             for array, start in zip(arrays, (joined.a_start, joined.b_start), strict=True)
         )
         if not (_native_number(types[0].element) or types[0].element == "boolean"):
-            raise Unsupported(
-                f"this package has no {layer.type} of {types[0].element}; convert to a wider type around it"
-            )
+            what = f"{layer.type} of {types[0].element}"
+            raise Unsupported(f"this package has no {what}; convert to a wider type around it")
         if layer.type != "BitwiseAnd" and b.dtype.kind in "iu" and 0 not in shape and (b == 0).any():
             raise SpecError("values", f"{layer.type} divides by 0, which integers cannot")
         with np.errstate(all="ignore"):
@@ -250,25 +244,14 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Compute:
 
 _ODD = ("u3", "u6")
 _INTEGERS = tuple(name for name, row in NUMERIC.items() if row.is_integer)
+_NUMBERS = (*NUMERIC, *_ODD)
 
 
 def _native_number(name: str) -> bool:
     return name in NUMERIC and NUMERIC[name].kernel != "table" and name != "bf16"
 
 
-def _numeric(name: str) -> bool:
-    return name in NUMERIC or name in _ODD
-
-
-def _has_bits(name: str) -> bool:
-    return name in ("boolean", *_ODD, *_INTEGERS)
-
-
 # ---- one operand ----------------------------------------------------------------------------------------------
-
-
-def _infer_convert(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return Type(element_type(layer, "destination_type"), types[0].shape)
 
 
 def _convert(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
@@ -283,7 +266,7 @@ def _infer_clamp(layer: Layer, types: Sequence[Type], known: Known) -> Type:
     low, high = (_read(layer, name, _number) for name in ("min", "max"))
     if low > high:
         raise SpecError("attributes", f"attribute 'min' is {low} and 'max' is {high}; expected min <= max")
-    if not _numeric(types[0].element) and types[0].element != "dynamic":
+    if types[0].element not in ("dynamic", *_NUMBERS):
         raise DTypeError("types", f"Clamp takes no element type {types[0].element!r}; expected a number")
     return types[0]
 
@@ -293,13 +276,12 @@ def _clamp(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: 
     low, high = (_read(layer, bound, _number) for bound in ("min", "max"))
     if not _native_number(name) and name != "bf16":
         raise Unsupported(f"this package has no Clamp of {name}; convert to a wider type around it")
+    lo, hi = low, high
     if NUMERIC[name].is_integer:
         # The standard rounds the bounds inwards; beyond the type's own limits they do not bind.
         least, most = NUMERIC[name].limits
         lo = min(max(least, math.ceil(low) if math.isfinite(low) else least if low < 0 else most), most)
         hi = max(min(most, math.floor(high) if math.isfinite(high) else most if high > 0 else least), least)
-    else:
-        lo, hi = low, high
     bottom, top = (np.asarray(bound).astype(array.dtype) for bound in (lo, hi))
     result = np.where(array < bottom, bottom, np.where(array > top, top, array))
     return result.astype(array.dtype)
@@ -333,25 +315,22 @@ def _shaped(
     return infer
 
 
-def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
-    return None if rank is None else (None,) * rank
-
-
 def _reshape(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
     return arrays[0].reshape(shape)
 
 
+def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
+    return None if rank is None else (None,) * rank
+
+
 def _check_indices(layer: Layer, type_: Type, what: str) -> None:
+    given = f"{what} of {layer.type} (input 1)"
     if type_.element not in ("dynamic", *_INTEGERS):
-        raise DTypeError("types", f"{what} of {layer.type} (input 1) is of {type_.element}; expected integers")
+        raise DTypeError("types", f"{given} is of {type_.element}; expected integers")
     if type_.shape is not None and len(type_.shape) > 1:
-        raise ShapeError(
-            "shape", f"{what} of {layer.type} (input 1) has shape {format_shape(type_.shape)}; expected rank 1"
-        )
+        raise ShapeError("shape", f"{given} has shape {format_shape(type_.shape)}; expected rank 1")
     if (_length(type_) or 0) > MAX_RANK:
-        raise ShapeError(
-            "shape", f"{what} of {layer.type} (input 1) holds {_length(type_)} numbers; expected {MAX_RANK} at most"
-        )
+        raise ShapeError("shape", f"{given} holds {_length(type_)} numbers; expected {MAX_RANK} at most")
 
 
 def _length(type_: Type) -> int | None:
@@ -363,31 +342,26 @@ def _length(type_: Type) -> int | None:
 
 def _reshaped(layer: Layer, pattern: list[int], shape: Shape) -> Shape:
     special_zero = _flag(layer, "special_zero")
+    what = f"Reshape to {pattern}"
     if pattern.count(-1) > 1 or any(n < -1 for n in pattern):
-        raise ShapeError("shape", f"Reshape to {pattern}: expected sizes, and -1 at most once for what is left")
+        raise ShapeError("shape", f"{what}: expected sizes, and -1 at most once for what is left")
     dims: list[Dim] = list(pattern)
-    for axis, n in enumerate(pattern):
-        if n == 0 and special_zero:
-            if shape is not None and axis >= len(shape):
-                raise ShapeError(
-                    "shape", f"Reshape to {pattern}: the 0 at {axis} copies a dim that {format_shape(shape)} has not"
-                )
-            dims[axis] = None if shape is None else shape[axis]
+    # Dims that are copied stand on both sides; the others have to hold the same elements.
+    copied = [axis for axis, n in enumerate(pattern) if n == 0 and special_zero]
+    for axis in copied:
+        if shape is not None and axis >= len(shape):
+            raise ShapeError("shape", f"{what}: the 0 at {axis} copies a dim that {format_shape(shape)} has not")
+        dims[axis] = None if shape is None else shape[axis]
     if shape is None:
         return tuple(None if dim == -1 else dim for dim in dims)
-    # Dims that are copied stand on both sides; the others have to hold the same elements.
-    copied = {axis for axis, n in enumerate(pattern) if n == 0 and special_zero}
     own = [dim for axis, dim in enumerate(shape) if axis not in copied]
     rest = math.prod(n for axis, n in enumerate(pattern) if axis not in copied and n != -1)
     if -1 in pattern:
         dims[pattern.index(-1)] = _quotient(own, rest)
     if all(isinstance(dim, int) for dim in own):
         left = static([dim for dim, n in zip(dims, pattern, strict=True) if n == -1])
-        if math.prod(static(own)) != rest * math.prod(left):
-            total = math.prod(static(own))
-            raise ShapeError(
-                "shape", f"Reshape to {pattern}: {format_shape(shape)} has {total} elements, which do not fill it"
-            )
+        if (total := math.prod(static(own))) != rest * math.prod(left):
+            raise ShapeError("shape", f"{what}: {format_shape(shape)} has {total} elements, which do not fill it")
     return tuple(dims)
 
 
@@ -416,18 +390,13 @@ def _axes(layer: Layer, axes: list[int], rank: int) -> list[int]:
 def _unsqueezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     if shape is None:
         return None
-    if len(set(axes)) != len(axes):
-        raise ShapeError("axes", f"axes {axes} of {layer.type} repeat")
-    rest, new = list(shape), _axes(layer, axes, len(shape) + len(axes))
+    new = _axes(layer, axes, len(shape) + len(axes)) if len(set(axes)) == len(axes) else []
     if len(new) != len(axes):
         raise ShapeError("axes", f"axes {axes} of {layer.type} repeat")
+    rest = list(shape)
     for axis in new:
         rest.insert(axis, 1)
     return tuple(rest)
-
-
-def _of_more(layer: Layer, shape: Shape, count: int | None) -> Shape:
-    return None if shape is None or count is None else (None,) * (len(shape) + count)
 
 
 def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
@@ -443,20 +412,12 @@ def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     return tuple(dim for axis, dim in enumerate(shape) if axis not in gone)
 
 
-def _skips(layer: Layer) -> str:
-    return "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""
-
-
 def _mode(layer: Layer) -> str:
     return layer.data.get("mode", "numpy").lower()
 
 
 def _of_target(layer: Layer, shape: Shape, rank: int | None) -> Shape:
     return None if _mode(layer) == "bidirectional" else _of_rank(layer, shape, rank)
-
-
-def _broadcast(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(arrays[0], shape)
 
 
 def _other_mode(layer: Layer) -> str:
@@ -469,32 +430,14 @@ def _spread(layer: Layer, target: list[int], shape: Shape) -> Shape:
     if _mode(layer) == "bidirectional":
         return DIALECT.broadcast(SUBTRACT_1, shape, tuple(target), {}).shape
     ends = zip(shape[::-1], target[::-1], strict=False) if shape is not None else ()
-    if (shape is not None and len(shape) > len(target)) or any(_clash(dim, n) for dim, n in ends):
-        raise ShapeError(
-            "shape",
-            f"Broadcast of {format_shape(shape)} to {target}: aligned at the right, each dim must be 1 or the target's",
-        )
+    clash = any(isinstance(dim, int) and dim not in (1, n) for dim, n in ends)  # others the runtime does not check
+    if clash or (shape is not None and len(shape) > len(target)):
+        what = f"Broadcast of {format_shape(shape)} to {target}"
+        raise ShapeError("shape", f"{what}: aligned at the right, each dim must be 1 or the target's")
     return tuple(target)
 
 
-def _clash(dim: Dim, target: int) -> bool:
-    """Whether mode numpy cannot repeat a dim; the runtime checks only where it is known."""
-    return isinstance(dim, int) and dim not in (1, target)
-
-
-# ---- the ends -------------------------------------------------------------------------------------------------
-
-
-def _of_parameter(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return Type(element_type(layer, default="dynamic"), parameter_shape(layer))
-
-
-def _of_constant(layer: Layer, types: Sequence[Type], known: Known) -> Type:
-    return Type(element_type(layer), constant_shape(layer))
-
-
-def _first(layer: Layer, arrays: Sequence[Array], types: Sequence[Type], shape: tuple[int, ...]) -> Array:
-    return arrays[0]
+# ---- constants ------------------------------------------------------------------------------------------------
 
 
 def elements(layer: Layer) -> Array:
@@ -514,42 +457,31 @@ def elements(layer: Layer) -> Array:
     row, content = NUMERIC[name], layer.stored()[: notation.nbytes(name, math.prod(shape))]
     if row in NARROW:
         return Tensor.unpack(row, shape, content.data).codes.view(row.memory)
-    return content.view(_in_files(row)).reshape(shape).astype(row.memory, copy=False)
+    return content.view(in_files(row)).reshape(shape).astype(row.memory, copy=False)
 
 
-def _in_files(row: ElementType) -> np.dtype[Any]:
+def in_files(row: ElementType) -> np.dtype[Any]:
     """The type of elements in a file, which are little-endian; NumPy has no such bfloat16."""
     return row.memory if row.name == "bfloat16" else row.memory.newbyteorder("<")
 
 
-def stored_elements(layer: Layer) -> Elements:
-    """Return a Const's elements, which are read where they lie if they lie as memory has them.
-
-    Raises:
-        FileFormatError, Unsupported: see :func:`elements`.
-    """
+def stored_elements(layer: Layer) -> Contiguous | InMemory:
+    """Return a Const's elements, read where they lie if they lie as memory has them; see :func:`elements`."""
     name, content = element_type(layer), layer.content
     if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, ByteRange) or layer.is_missing:
         return InMemory(elements(layer))
     shape = constant_shape(layer)
     check_array(shape)
-    return Contiguous(content.source, content.offset, _in_files(NUMERIC[name]), shape)
+    return Contiguous(content.source, content.offset, in_files(NUMERIC[name]), shape)
 
 
 def blocks(layer: Layer) -> tuple[np.dtype[Any], Iterable[Array]]:
-    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time.
-
-    Raises:
-        FileFormatError, Unsupported: see :func:`elements`.
-    """
-    name, content = element_type(layer), layer.content
-    if name not in NUMERIC or NUMERIC[name] in NARROW or not isinstance(content, ByteRange):
-        array = elements(layer)
-        return array.dtype, [array]
-    row, shape = NUMERIC[name], constant_shape(layer)
-    check_array(shape)
-    stored = read_blocks(content.source, content.offset, notation.nbytes(name, math.prod(shape)))
-    return row.memory, (block.view(_in_files(row)) for block in stored)
+    """Return the type of a Const's elements in memory, and the elements, a few megabytes at a time."""
+    stored = stored_elements(layer)
+    if isinstance(stored, InMemory):
+        return stored.dtype, [stored.array]
+    found = read_blocks(stored.source, stored.offset, stored.nbytes)
+    return NUMERIC[element_type(layer)].memory, (block.view(stored.dtype) for block in found)
 
 
 def check_array(shape: Sequence[Dim]) -> None:
@@ -567,26 +499,27 @@ def check_array(shape: Sequence[Dim]) -> None:
 _LATER = range(OPSETS.start, OPSETS.stop + 1)
 
 _KINDS = (
-    Kind("Parameter", (0, 0), _of_parameter, _first, opsets=_LATER),
-    Kind("Const", (0, 0), _of_constant, lambda layer, *_: elements(layer)),
-    Kind("Result", (1, 1), lambda layer, types, known: types[0], _first, outputs=0),
+    Kind("Parameter", (0, 0), lambda layer, *_: Type(element_type(layer, default="dynamic"), parameter_shape(layer)),
+         lambda layer, arrays, *_: arrays[0], opsets=_LATER),
+    Kind("Const", (0, 0), lambda layer, *_: Type(element_type(layer), constant_shape(layer)),
+         lambda layer, *_: elements(layer)),
+    Kind("Result", (1, 1), lambda layer, types, known: types[0], lambda layer, arrays, *_: arrays[0], outputs=0),
     Kind("Subtract", (2, 2), _infer_subtract, _subtract),
-    Kind("Convert", (1, 1), _infer_convert, _convert),
+    Kind("Convert", (1, 1), lambda layer, types, _: Type(element_type(layer, "destination_type"), types[0].shape),
+         _convert),
     Kind("Reshape", (2, 2), _shaped("the new shape", _reshaped, _of_rank), _reshape),
-    Kind("Unsqueeze", (2, 2), _shaped("the axes", _unsqueezed, _of_more), _reshape),
-    Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape, foreign=_skips),
-    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target), _broadcast, foreign=_other_mode),
+    Kind("Unsqueeze", (2, 2), _shaped("the axes", _unsqueezed,
+         lambda _, shape, count: None if shape is None or count is None else (None,) * (len(shape) + count)), _reshape),
+    Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape,
+         foreign=lambda layer: "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""),
+    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target),
+         lambda layer, arrays, types, shape: np.broadcast_to(arrays[0], shape), foreign=_other_mode),
     Kind("Clamp", (1, 1), _infer_clamp, _clamp),
-    Kind("Mod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.fmod)),
-    Kind("FloorMod", (2, 2), _binary(_numeric, "a number"), _elementwise(np.mod)),
-    Kind(
-        "BitwiseAnd",
-        (2, 2),
-        _binary(_has_bits, "an integer or boolean"),
-        _elementwise(np.bitwise_and),
-        opsets=range(13, OPSETS.stop),
-    ),
-)
+    Kind("Mod", (2, 2), _binary(_NUMBERS, "a number"), _elementwise(np.fmod)),
+    Kind("FloorMod", (2, 2), _binary(_NUMBERS, "a number"), _elementwise(np.mod)),
+    Kind("BitwiseAnd", (2, 2), _binary(("boolean", *_ODD, *_INTEGERS), "an integer or boolean"),
+         _elementwise(np.bitwise_and), opsets=range(13, OPSETS.stop)),
+)  # fmt: skip
 
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Every type of layer that runs, by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -11,11 +12,12 @@ from minuend.child import Budget
 from minuend.core.shapes import format_shape, may_be, size, static
 from minuend.errors import ResultTooLarge, SpecError, Unsupported, listed
 from minuend.files.base import quoted
+from minuend.files.streaming.reading import Array
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution.inference import infer
 from minuend.openvino.execution.layers import KINDS, kind_of, lacking
 from minuend.openvino.ir import notation
-from minuend.openvino.ir.sections import Array, Layer, Section, Type
+from minuend.openvino.ir.sections import Layer, Section, Type
 from minuend.openvino.tensor import Tensor
 
 Value: TypeAlias = Array | Tensor
@@ -42,7 +44,6 @@ def values(section: Section, inputs: Mapping[str, object], max_bytes: int | None
 
 
 def _bind(section: Section, inputs: Mapping[str, object]) -> dict[Layer, tuple[Type, Array]]:
-    """Match arrays with Parameters."""
     parameters = list(section.of_type("Parameter"))
     by_name = {name: layer for layer in parameters[::-1] for name in names(layer)[::-1]}
     bound: dict[Layer, tuple[Type, Array]] = {}
@@ -65,7 +66,6 @@ def names(layer: Layer) -> tuple[str, ...]:
 
 
 def _bound(name: str, layer: Layer, value: object) -> tuple[Type, Array]:
-    """Check an array against the Parameter that it is for."""
     wanted = layer.outputs[0].type
     if isinstance(value, Tensor):
         element, array = value.element_type, value.codes.view(value.element.memory)
@@ -73,24 +73,20 @@ def _bound(name: str, layer: Layer, value: object) -> tuple[Type, Array]:
         array = np.asarray(value)
         element = table.name_of(array.dtype) or ""
         if not element:
-            raise SpecError("inputs", f"input {name!r} is of {array.dtype.name}, which OpenVINO has not")
+            raise _unfit(name, f"is of {array.dtype.name}, which OpenVINO has not")
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     else:
-        came = type(value).__name__
-        raise SpecError("inputs", f"input {name!r} is a {came}; expected a NumPy array of {wanted.element}")
+        raise _unfit(name, f"is a {type(value).__name__}; expected a NumPy array of {wanted.element}")
     if wanted.element not in (element, "dynamic"):
-        raise SpecError(
-            "inputs", f"input {name!r} is of {element}; expected {wanted.element}, and nothing is converted"
-        )
-    fits = wanted.shape is None or (
-        len(wanted.shape) == array.ndim
-        and all(may_be(dim, n) for dim, n in zip(wanted.shape, array.shape, strict=True))
-    )
-    if not fits:
-        raise SpecError(
-            "inputs", f"input {name!r} has shape {format_shape(array.shape)}; expected {format_shape(wanted.shape)}"
-        )
+        raise _unfit(name, f"is of {element}; expected {wanted.element}, and nothing is converted")
+    dims = array.shape if wanted.shape is None else wanted.shape
+    if len(dims) != array.ndim or not all(map(may_be, dims, array.shape)):
+        raise _unfit(name, f"has shape {format_shape(array.shape)}; expected {format_shape(wanted.shape)}")
     return Type(element, array.shape), array
+
+
+def _unfit(name: str, message: str) -> SpecError:
+    return SpecError("inputs", f"input {name!r} {message}")
 
 
 def _check_size(layer: Layer, type_: Type, max_bytes: int | None) -> None:
@@ -125,13 +121,8 @@ def _evaluate(
     types = infer(order, {layer: type_ for layer, (type_, _) in given.items()})
     for ref, type_ in types.items():
         _check_size(ref.layer, type_, max_bytes)
-    uses: dict[Layer, int] = {}
-    for layer in order:
-        for ref in layer.sources():
-            uses[ref.layer] = uses.get(ref.layer, 0) + 1
-    computed: dict[Layer, tuple[str, Array]] = {
-        layer: (type_.element, array) for layer, (type_, array) in given.items()
-    }
+    uses = Counter(ref.layer for layer in order for ref in layer.sources())
+    computed = {layer: (type_.element, array) for layer, (type_, array) in given.items()}
     budget = Budget("running the model", sum(array.nbytes for _, array in given.values()))
     memory: dict[Layer, int] = {}
     for layer in order:

@@ -9,10 +9,11 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.shapes import Shape
 from minuend.errors import DTypeError, listed
+from minuend.files.streaming.reading import Array
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution.inference import infer_layer
 from minuend.openvino.ir import notation
-from minuend.openvino.ir.sections import Array, Input, Layer, Output, Ref, Type
+from minuend.openvino.ir.sections import Input, Layer, Output, Ref, Type
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS
@@ -83,8 +84,6 @@ class Builder:
         self._next += 1
         return made
 
-    # ---- the ends ---------------------------------------------------------------------------------------------
-
     def parameter(self, name: str, element_type: str, shape: Shape, *, names: Iterable[str] | None = None) -> Ref:
         """Add an input of OpenVINO's element type and of a shape (``None``: unknown rank)."""
         data = {"shape": notation.shape_text(shape), "element_type": element_type}
@@ -106,8 +105,6 @@ class Builder:
         if stated := notation.names_text(output_names):
             made.attributes["output_names"] = stated
         return made
-
-    # ---- what computes ----------------------------------------------------------------------------------------
 
     def subtract(
         self,
@@ -143,12 +140,7 @@ class Builder:
                 data[table.AXIS] = str(-1 if axis is None else axis)
         return Ref(self.layer(kind, name, [*operands], data, names=names), 0)
 
-    def binary(self, kind: str, name: str, a: Ref, b: Ref) -> Ref:
-        """Add Mod, FloorMod or BitwiseAnd, broadcast by numpy's rule."""
-        return Ref(self.layer(kind, name, [a, b], {"auto_broadcast": "numpy"}), 0)
-
     def convert(self, name: str, x: Ref, element_type: str, *, names: Iterable[str] | None = None) -> Ref:
-        """Add a conversion to another element type."""
         return Ref(self.layer("Convert", name, [x], {"destination_type": element_type}, names=names), 0)
 
     def clamp(self, name: str, x: Ref, low: float, high: float) -> Ref:
@@ -182,19 +174,17 @@ class Builder:
 
 
 def _stored(value: object) -> tuple[str, tuple[int, ...], Array]:
-    """A constant's element type, shape and bytes."""
     if isinstance(value, Tensor):
         packed = value.pack() if value.element.bits < 8 else value.codes.tobytes()
         return value.element_type, value.shape, np.frombuffer(packed, np.uint8)
     array = np.asarray(value)
-    if array.dtype == np.bool_:
-        return "boolean", array.shape, np.frombuffer(array.tobytes(), np.uint8)
-    row = elements.of_numpy(array.dtype)
-    if row is None or row.name not in SPELLINGS:
+    name = table.name_of(array.dtype)
+    if name is None:
         expected = listed(names[0] for names in SPELLINGS.values())
         raise DTypeError("types", f"{elements.refusal(array.dtype.name)}; expected {expected} or boolean")
+    row = notation.NUMERIC.get(name)
     if row in NARROW:
         codes = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
         return _stored(Tensor(row, np.asarray(codes & np.uint8((1 << row.bits) - 1))))
-    little = array.astype(array.dtype.newbyteorder("<")) if row.name != "bfloat16" else array
-    return SPELLINGS[row.name][0], array.shape, np.frombuffer(little.tobytes(), np.uint8)
+    little = array if row is None else array.astype(table.in_files(row))
+    return name, array.shape, np.frombuffer(little.tobytes(), np.uint8)

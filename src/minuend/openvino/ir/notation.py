@@ -19,6 +19,12 @@ from minuend.text import INT64, whole_number
 NUMERIC: Mapping[str, ElementType] = MappingProxyType({names[0]: TYPES[name] for name, names in SPELLINGS.items()})
 """OpenVINO's name of each numeric element type that this package knows → its row."""
 
+
+def dtype_of(element: str) -> str | None:
+    """Return this package's name of an element type, ``"bool"`` among them; ``None`` where it has none."""
+    return "bool" if element == "boolean" else NUMERIC[element].name if element in NUMERIC else None
+
+
 _SYNONYMS = {"BOOL": "boolean", "UNSPECIFIED": "dynamic", "undefined": "dynamic"}
 _PRECISIONS = {spelling: names[0] for names in SPELLINGS.values() for spelling in names} | {
     name: _SYNONYMS.get(name, name.lower()) for name in REFUSED
@@ -47,7 +53,6 @@ def integer(text: str, *, least: int = INT64[0]) -> int:
 
 
 def natural(text: str) -> int:
-    """Read a whole number from 0 on."""
     return integer(text, least=0)
 
 

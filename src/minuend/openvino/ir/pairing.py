@@ -37,7 +37,6 @@ class Hashing:
         self._size = 0
 
     def write(self, data: bytes | memoryview, /) -> None:
-        """Write bytes."""
         self._digest.update(data)
         self._size += len(data)
         self._stream.write(data)
@@ -56,12 +55,10 @@ class Checked:
         self._done = False
 
     def read(self, offset: int, size: int) -> Array:
-        """See :class:`~minuend.files.streaming.reading.Source`."""
         self._check()
         return self._source.read(offset, size)
 
     def read_into(self, offset: int, buffer: Array) -> None:
-        """See :class:`~minuend.files.streaming.reading.Source`."""
         self._check()
         self._source.read_into(offset, buffer)
 

@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import NamedTuple
 
 from minuend.core.shapes import Shape
 from minuend.errors import FileFormatError, shown
-from minuend.files.streaming.reading import ByteRange
+from minuend.files.streaming.reading import Array, ByteRange
 from minuend.openvino.ir.xml import Element
-
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 class Missing:
@@ -35,11 +31,9 @@ class Missing:
         self.message = message
 
     def read(self, offset: int, size: int) -> Array:
-        """Refuse; see :class:`~minuend.files.streaming.reading.Source`."""
         raise FileFormatError(self.message)
 
     def read_into(self, offset: int, buffer: Array) -> None:
-        """Refuse; see :class:`~minuend.files.streaming.reading.Source`."""
         raise FileFormatError(self.message)
 
 
@@ -59,7 +53,6 @@ class Ref(NamedTuple):
 
     @property
     def port(self) -> Output:
-        """The output's port."""
         return self.layer.outputs[self.output]
 
 
@@ -126,14 +119,14 @@ class Layer:
         return isinstance(self.content, ByteRange) and isinstance(self.content.source, Missing)
 
     def stored(self) -> Array:
-        """Return the bytes of a Const, read-only.
-
-        Raises:
-            FileFormatError: the ``.bin`` is not the one that the ``.xml`` was written with, is not there, or it became
-                shorter.
-        """
+        """Return the bytes of a Const, read-only; refused where its ``.bin`` is another, is gone or became shorter."""
         assert self.content is not None
         return self.content.read() if isinstance(self.content, ByteRange) else self.content
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        """Its outputs."""
+        return tuple(Ref(self, i) for i in range(len(self.outputs)))
 
     def sources(self) -> list[Ref]:
         """What feeds each input; inputs without an edge are left out."""

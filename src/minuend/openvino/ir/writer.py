@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from minuend.files.streaming.reading import Source, blocks
+from minuend.files.streaming.reading import Array, Source, blocks
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir import notation
 from minuend.openvino.ir.pairing import Stream
-from minuend.openvino.ir.sections import Array, Input, Layer, Output, Section, Type
+from minuend.openvino.ir.sections import Input, Layer, Output, Section, Type
 from minuend.openvino.ir.xml import Element, element
 
 ALIGNMENT = 64
@@ -39,7 +39,6 @@ class Weights:
         return self._placed[id(content)]
 
     def write(self, stream: Stream) -> None:
-        """Write all bytes to a stream."""
         for block in blocks(self.read):
             stream.write(block.data)
         end = self.read.size
@@ -52,7 +51,6 @@ class Weights:
 def net(
     name: str, version: int, attributes: Mapping[str, str], section: Section, extra: Iterable[Element], read: Source
 ) -> tuple[Element, Weights]:
-    """Return a model's XML and weights."""
     root = element("net", {"name": name, "version": str(version), **attributes})
     weights = Weights(read)
     root.append(layers := element("layers", {}))

@@ -38,10 +38,8 @@ def parse(data: bytes, source: str) -> Element:
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
-        at = f"column {error.offset + 1} (byte {reader.parser.ErrorByteIndex})"
-        raise FileFormatError(
-            f"{source}, line {error.lineno}, {at}: this is no XML: {expat.ErrorString(error.code)}"
-        ) from None
+        at = f"line {error.lineno}, column {error.offset + 1} (byte {reader.parser.ErrorByteIndex})"
+        raise FileFormatError(f"{source}, {at}: this is no XML: {expat.ErrorString(error.code)}") from None
     except (LookupError, ValueError) as error:  # an encoding that Python has not, or that is not one byte a letter
         if isinstance(error, FileFormatError):
             raise
@@ -86,26 +84,15 @@ class _Reader:
         return f"{self.source}, line {self.parser.CurrentLineNumber}"
 
 
-# ---- writing --------------------------------------------------------------------------------------------------
-
-
 def element(tag: str, attributes: Mapping[str, str]) -> Element:
-    """Make an element to be written.
-
-    Raises:
-        SpecError: a text that XML cannot hold.
-    """
+    """Make an element to be written; a text that XML cannot hold is a SpecError."""
     for name, text in attributes.items():
         if found := _ILLEGAL.search(text):
-            raise SpecError(
-                "names",
-                f"{text!r} holds the character {found.group()!r}, which XML cannot; take it out",
-                where=f"attribute {name!r} of <{tag}>",
-            )
+            message = f"{text!r} holds the character {found.group()!r}, which XML cannot; take it out"
+            raise SpecError("names", message, where=f"attribute {name!r} of <{tag}>")
     return Element(tag, dict(attributes))
 
 
 def to_bytes(root: Element) -> bytes:
-    """Write a document, indented."""
     ET.indent(root, "\t")
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"

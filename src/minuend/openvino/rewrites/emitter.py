@@ -36,15 +36,12 @@ class LayerEmitter:
         self._fresh = fresh
 
     def constant(self, number: Number, dtype: str, name: str) -> Ref:
-        """Add a Const."""
         return self._builder.constant(self._fresh(f"{self._base}/{name}"), np.array(number, TYPES[dtype].numpy))
 
     def cast(self, value: Ref, dtype: str, name: str) -> Ref:
-        """Add a Convert."""
         return self._add("Convert", [value], dtype, name, {"destination_type": SPELLINGS[dtype][0]})
 
     def clip(self, value: Ref, low: int, high: int, dtype: str, name: str) -> Ref:
-        """Add a Clamp."""
         return self._add("Clamp", [value], dtype, name, {"min": repr(low), "max": repr(high)})
 
     def apply(self, op: str, values: Sequence[Ref], dtype: str, name: str, *, main: bool) -> Ref:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import cast
 
 from minuend.errors import SpecError
+from minuend.files.streaming.reading import Array
 from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.builder import Builder
-from minuend.openvino.ir.sections import Array, Layer, Ref
+from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
 from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import NARROW, Tensor
@@ -29,7 +30,6 @@ class OpenVinoRewriter(Rewriter):
         self._names = Names(layer.name for layer in model.layers)
 
     def write(self, occurrence: Occurrence, recipe: Recipe) -> Written:
-        """Put a recipe in a Subtract's place."""
         layer, node = _parts(occurrence)
         a, b = layer.sources()
         start = len(self.model.layers)
@@ -41,8 +41,6 @@ class OpenVinoRewriter(Rewriter):
         words = f"became {', '.join(new.type for new in made)} ({recipe.name})"
         operators = [id(new) for new in made if new.type == layer.type]
         return Written(words, operators, _spot(occurrence, (a, b), last.layer))
-
-    # ---- broadcasting -----------------------------------------------------------------------------------------
 
     def spelled(self, occurrence: Occurrence) -> Node | None:
         """Return a Subtract's node by numpy's rule; ``None`` where it is not by pdpd, or a rank is not known."""
@@ -68,8 +66,6 @@ class OpenVinoRewriter(Rewriter):
         name = self._names.fresh(f"{layer.name}/b")
         return adding.unsqueeze(name, b, list(range(rank, rank + behind)), names=())
 
-    # ---- constants --------------------------------------------------------------------------------------------
-
     def constants(self, occurrence: Occurrence) -> list[Array] | None:
         """Return the operands' elements; ``None`` where one is computed, or the Subtract is in another layer's body."""
         layer = cast(Layer | None, occurrence.live)
@@ -78,7 +74,6 @@ class OpenVinoRewriter(Rewriter):
         return [table.elements(ref.layer) for ref in layer.sources()]
 
     def fold(self, occurrence: Occurrence, result: Array) -> Written:
-        """Put a constant in a Subtract's place."""
         layer, node = _parts(occurrence)
         a, b = layer.sources()
         start = len(self.model.layers)
@@ -86,8 +81,6 @@ class OpenVinoRewriter(Rewriter):
         made = Builder(model=self.model).constant(layer.name, value, names=())
         self._put(layer, made.layer, start)
         return Written("became a Const", spot=_spot(occurrence, (a, b), made.layer))
-
-    # ---- places -----------------------------------------------------------------------------------------------
 
     def _put(self, old: Layer, new: Layer, start: int) -> list[Layer]:
         """Replace an old layer with a new one, which gets its readers and its names; return what was added."""
@@ -116,7 +109,6 @@ class OpenVinoRewriter(Rewriter):
 
 
 def _parts(occurrence: Occurrence) -> tuple[Layer, Node]:
-    """A Subtract's layer, and the node that it is."""
     return cast(Layer, occurrence.live), cast(Node, occurrence.node)
 
 
