@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto
 from onnx.backend import base
 
 from minuend.errors import SpecError, Unsupported
-from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx.execution.interpreter import Interpreter
 from minuend.onnx.graphs.scope import MAIN
 
 RUNNER_OPTIONS = ("rtol", "atol")
@@ -22,7 +22,8 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
     """A prepared model."""
 
     def __init__(self, model: ModelProto) -> None:
-        self.evaluator = Evaluator(model)
+        self._outputs = [value.name for value in model.graph.output]
+        self._interpreter = Interpreter(model, None, evaluator="reference", refuses=False)
         preset = {init.name for init in model.graph.initializer}
         preset.update(init.values.name for init in model.graph.sparse_initializer)
         self.inputs = [i.name for i in model.graph.input]
@@ -42,7 +43,8 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
             SpecError: inputs missing or too many; a Sub node that breaks a rule of its version.
         """
         _no_options(kwargs)
-        return tuple(self.evaluator.run(None, self._feeds(inputs)))
+        found = self._interpreter.run(self._feeds(inputs))
+        return tuple(found[name] for name in self._outputs)
 
     def _feeds(self, inputs: Any) -> dict[str, Any]:
         if isinstance(inputs, Mapping):
@@ -128,7 +130,9 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         given = [name for name in node.input if name]
         if len(inputs) != len(given):
             raise SpecError("inputs", f"{len(inputs)} inputs for a node that has {len(given)}", where="node")
-        results = tuple(Evaluator(graph, opsets=opsets).run(None, dict(zip(given, inputs, strict=True))))
+        imports = [onnx.helper.make_opsetid(*row) for row in opsets.items()]
+        model = ModelProto(ir_version=onnx.IR_VERSION, graph=graph, opset_import=imports)
+        results = BackendRep(model).run(dict(zip(given, inputs, strict=True)))
         for i, (result, (dtype, shape)) in enumerate(zip(results, outputs_info or (), strict=outputs_info is not None)):
             if result.dtype != np.dtype(dtype) or result.shape != tuple(shape):
                 raise SpecError(

@@ -24,6 +24,7 @@ from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.documents.reading import parsed
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import running
+from minuend.onnx.execution.interpreter import EVALUATORS as _EVALUATORS
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.normalising import Violation
@@ -128,7 +129,7 @@ class Model:
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    EVALUATORS = running.EVALUATORS
+    EVALUATORS = _EVALUATORS
 
     def run(
         self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None

@@ -16,7 +16,8 @@ pytest.importorskip("onnxruntime")
 import minuend as mn
 from minuend.errors import FileFormatError, ShapeError, SpecError, Unsupported
 from minuend.onnx.execution import kernels
-from minuend.onnx.execution.running import EVALUATORS, values
+from minuend.onnx.execution.interpreter import EVALUATORS
+from minuend.onnx.execution.running import values
 from minuend.onnx.model import RunError, read
 from minuend.onnx.processes import computing_process
 

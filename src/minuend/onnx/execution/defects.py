@@ -145,11 +145,6 @@ REFERENCE = _rows(
         lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
         "its cubic neighbours beyond the border are other ones",
     ),
-    (
-        "Loop",
-        lambda x: len(x.stated["body"].output) > len(x.stated["body"].input) - 1,
-        "it joins what iterations give along a dim that they have",
-    ),
 )
 """Of ONNX's reference evaluator (onnx 1.23)."""
 

@@ -31,6 +31,7 @@ from minuend.arrays.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array, DataType
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.processes import library_process
 from minuend.runtimes.registry import adapter
@@ -51,6 +52,11 @@ class NoKernel(RunError):
     """onnxruntime has no kernel of an operator for these types; the caller reports the place and the way out."""
 
 
+def brief(reason: str) -> str:
+    """As much of another library's message as is reported."""
+    return reason if len(reason) <= 500 else f"{reason[:500]} …"
+
+
 class Kernel:
     """A node that onnxruntime computes.
 
@@ -61,7 +67,7 @@ class Kernel:
     def __init__(self, node: NodeProto, opsets: Mapping[str, int], where: str) -> None:
         self.node, self.where = node, where
         self.main = opsets.get("", newest_opset())
-        self.domain = "" if node.domain == "ai.onnx" else node.domain
+        self.domain = "" if node.domain in MAIN else node.domain
         self.opset = opsets.get(self.domain, 1)
         self._sessions: dict[str, Any] = {}
         self._shaped = False  # whether sessions are made for shapes: a conversion looks at them
@@ -79,10 +85,7 @@ class Kernel:
         Raises:
             RunError: onnxruntime lacks the operator for these types, or refuses the inputs.
         """
-        node = NodeProto(op_type=self.node.op_type, domain=self.domain, name=self.node.name)
-        node.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
-        node.output.extend(f"o{i}" if name else "" for i, name in enumerate(self.node.output))
-        node.attribute.extend(attributes)
+        node = renamed(self.node, inputs, attributes)
         try:
             found = iter(self._computed(node, inputs))
         except MinuendError:
@@ -190,15 +193,22 @@ class Kernel:
         )
 
     def _failed(self, error: Exception, inputs: Sequence[Any]) -> RunError:
-        reason = " ".join(str(error).split())
-        reason = reason.replace("[ONNXRuntimeError] : ", "")
+        reason = " ".join(str(error).split()).replace("[ONNXRuntimeError] : ", "")
         if "NOT_IMPLEMENTED" in reason:
             types = ", ".join(dict.fromkeys(_word(value) for value in inputs if value is not None))
             return NoKernel(
                 f"onnxruntime {release()} has no {self.node.op_type} of opset {self.opset} for {types or 'no inputs'}"
             )
-        shown = reason if len(reason) <= 500 else f"{reason[:500]} …"
-        return RunError(f"onnxruntime {release()} failed: {shown}, at {self.where}")
+        return RunError(f"onnxruntime {release()} failed: {brief(reason)}, at {self.where}")
+
+
+def renamed(node: NodeProto, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> NodeProto:
+    """Return a node with attributes that are filled in, whose inputs are ``i0``, ``i1``, … and outputs ``o0``, …"""
+    copy = NodeProto(op_type=node.op_type, domain="" if node.domain in MAIN else node.domain, name=node.name)
+    copy.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
+    copy.output.extend(f"o{i}" if name else "" for i, name in enumerate(node.output))
+    copy.attribute.extend(attributes)
+    return copy
 
 
 def _clamped(opset: int) -> int:

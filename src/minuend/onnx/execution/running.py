@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
-from onnx.helper import get_attribute_value
-from onnx.reference.op_run import OpRun
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto
 
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_dim, format_shape
-from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
+from minuend.errors import SpecError, Unsupported, listed, near, shown
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.tensors import Array
-from minuend.onnx.execution import defects, kernels, sizes
-from minuend.onnx.execution.evaluator import Evaluator
-from minuend.onnx.execution.kernels import RunError
+from minuend.onnx.execution import kernels, sizes
+from minuend.onnx.execution.interpreter import EVALUATORS
 from minuend.onnx.graphs import inference, walk
 from minuend.onnx.graphs.call_counts import Calls
 from minuend.onnx.graphs.dims import shape_of
-from minuend.onnx.graphs.nesting import bodies
+from minuend.onnx.graphs.nesting import name_of, within
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.processes import computing_process
 from minuend.onnx.versions import DIALECT
 
 _MOST_NODES = 1 << 18
 """Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
-
-
-EVALUATORS = ("onnxruntime", "reference")
-"""What can compute the operators other than Sub: the first that is installed does where nothing else is said."""
 
 
 def values(
@@ -118,17 +110,6 @@ def _check_runs(model: Document, evaluator: str | None) -> str:
     if chosen == "reference":
         _check_reference(model)
     return chosen
-
-
-def by_reference(model: Document, feeds: Mapping[str, Any], max_bytes: int | None, *, keep: bool) -> dict[str, Any]:
-    """Run a model on ONNX's evaluator, in this process; see :func:`run`."""
-    proto, stored = runnable(model)
-    feeds = {**stored, **feeds}
-    with _translated():
-        found = guarded(max_bytes)(proto)
-        if keep:
-            return dict(found.run(None, feeds, intermediate=True))
-        return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
 
 
 def _checked(model: Document, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
@@ -218,12 +199,12 @@ def _stored(model: Document, tensor: TensorProto, *, read: bool) -> Array:
 
 def _names_read(graph: GraphProto, except_in: Container[str] = ()) -> set[str]:
     """The names that a graph's nodes, but for those of some operators, its bodies and its outputs read."""
-    names = {value.name for value in graph.output}
-    for node in graph.node:
-        if node.domain not in ("", "ai.onnx") or node.op_type not in except_in:
-            names.update(node.input)
-    for body, _ in bodies(graph.node, ""):
-        names |= _names_read(body, except_in)
+    names: set[str] = set()
+    for one in within(graph):
+        names.update(name_of(value) for value in one.output)
+        for node in one.node:
+            if node.domain not in MAIN or node.op_type not in except_in:
+                names.update(node.input)
     return names
 
 
@@ -290,56 +271,3 @@ def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
     if len(known) == len(shape) and nbytes > limit:
         dims = ", ".join(format_dim(dim) for dim in shape)
         raise sizes.too_large(name, f"{kind.word.lower()} [{dims}]", nbytes, limit, where)
-
-
-def guarded(max_bytes: int | None) -> type[Evaluator]:
-    """Return ONNX's evaluator whose nodes refuse what it is known to compute wrongly.
-
-    A result of more than ``max_bytes`` is refused too, where that can be foreseen.
-    """
-    limit = max_bytes
-
-    class Guarded(OpRun):  # type: ignore[misc, unused-ignore]
-        where = ""
-
-        def run(self, *inputs: Any, **options: Any) -> Any:
-            node, linked = self.onnx_node, options.get("linked_attributes") or {}
-            stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
-            stated |= {a.name: linked[a.ref_attr_name] for a in node.attribute if a.ref_attr_name in linked}
-            case = defects.Case(self.run_params["opsets"].get("", 1), inputs, stated, node.output)
-            if refused := defects.refusal("reference", node.op_type, case):
-                raise Unsupported(f"{refused}, at {self.where}")
-            nbytes = 0 if limit is None else sizes.result_bytes(node, inputs, stated)
-            if limit is not None and nbytes > limit:
-                raise sizes.too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
-            return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
-
-    @functools.cache
-    def guard(kind: type[OpRun]) -> type[OpRun]:
-        return type(kind.__name__, (Guarded, kind), {"__module__": kind.__module__})
-
-    class GuardedEvaluator(Evaluator):
-        def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
-            found = super()._load_impl(node, input_types)
-            watched = node.op_type in sizes.KNOWN or node.op_type in defects.REFERENCE
-            return guard(found) if isinstance(found, type) and watched else found
-
-    return GuardedEvaluator
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """Turn what ONNX's evaluator raises, which may be anything, into this package's errors."""
-    try:
-        yield
-    except MinuendError:
-        raise
-    except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, MinuendError):
-            cause = cause.__cause__
-        if cause is not None:
-            raise cause from None
-        reason = " ".join(str(error).split())
-        short = reason if len(reason) <= 500 else f"{reason[:500]} …"
-        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {short}") from error

@@ -37,7 +37,18 @@ def result_bytes(node: NodeProto, inputs: Sequence[Any], attributes: Mapping[str
     return max(count, 0) * _itemsize(node.op_type, inputs, attributes)
 
 
-def shown(node: NodeProto, inputs: Sequence[Any]) -> str:
+def check(node: NodeProto, inputs: Sequence[Any], attributes: Mapping[str, Any], limit: int | None, where: str) -> None:
+    """Refuse a node whose result takes more than a limit, where that is known beforehand.
+
+    Raises:
+        ResultTooLarge: it does.
+    """
+    nbytes = 0 if limit is None else result_bytes(node, inputs, attributes)
+    if limit is not None and nbytes > limit:
+        raise too_large(node.output[0], _shown(node, inputs), nbytes, limit, where)
+
+
+def _shown(node: NodeProto, inputs: Sequence[Any]) -> str:
     """Say what a result is: its type and shape where inputs join, else what makes it."""
     if node.op_type in _BROADCAST:
         return f"{inputs[0].dtype} {list(np.broadcast_shapes(*(np.shape(x) for x in inputs)))}"
@@ -133,6 +144,3 @@ _ROWS: Mapping[str, Rule] = MappingProxyType(
         "Upsample": _resized,
     }
 )
-
-KNOWN = frozenset(_ROWS)
-"""The operators that have a row."""

@@ -48,9 +48,8 @@ def _done(request: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]
 def _run(model: Model, feeds: dict[str, Any], limit: int | None, *, keep: bool, evaluator: str) -> dict[str, Any]:
     if evaluator == "reference":
         _note("a node that ONNX's reference evaluator computes")
-        return running.by_reference(model, feeds, limit, keep=keep)
     proto, stored = running.runnable(model)
-    return Interpreter(proto, limit, _note).run({**stored, **feeds}, keep=keep)
+    return Interpreter(proto, limit, _note, evaluator=evaluator).run({**stored, **feeds}, keep=keep)
 
 
 def _trace(model: Model, feeds: dict[str, Any], limit: int | None, *, wide: bool, evaluator: str) -> dict[str, Any]:
