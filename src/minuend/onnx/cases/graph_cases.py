@@ -14,6 +14,7 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.elements import TYPES
+from minuend.core.shapes import static
 from minuend.models.fusions import ENDS, NORMALISATIONS
 from minuend.models.matching import (
     ADJACENT,
@@ -27,20 +28,7 @@ from minuend.models.matching import (
     WITHIN,
     ZEROS,
 )
-from minuend.models.patterns import (
-    LAST,
-    POWERS,
-    RESULT,
-    Const,
-    Distant,
-    How,
-    Op,
-    Softmax,
-    Term,
-    X,
-    less,
-    of_side,
-)
+from minuend.models.patterns import LAST, POWERS, RESULT, Const, Distant, How, Op, Softmax, Term, X, less, of_side
 from minuend.onnx.cases.adjacent_operators import (
     CONVERTED,
     IMAGE,
@@ -51,7 +39,9 @@ from minuend.onnx.cases.adjacent_operators import (
     int64,
 )
 from minuend.onnx.documents import tensors
-from minuend.onnx.graphs.flow import FUNCTION, captured
+from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.flow import FUNCTION
+from minuend.onnx.graphs.nesting import captured
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes.pattern_cases import DIFFERENCE, Built, Feed, GraphCase, Part
 
@@ -136,13 +126,16 @@ def _chained(dtype: str) -> Iterator[GraphCase]:
 
 def _converted(kind: str, dtype: str) -> Iterator[GraphCase]:
     """A conversion from or to another type."""
+    opset = NARROW_OPSET if kind in NARROW_CONVERTED.get(dtype, ()) else _OPSET
+    row = Operator("Cast", attributes={"to": _number(dtype)}, opset=opset, source=kind)
     for side in ("A", "B"):
         for own in (X, ANY):
             made = Op("Cast", (X,), types=(kind, dtype))
-            yield GraphCase(of_side(side, made, own), dtype, ("cast", side, own, kind))
+            yield GraphCase(of_side(side, made, own), dtype, ("cast", side, own, (X,), row))
+    row = Operator("Cast", attributes={"to": _number(kind)}, opset=opset)
     for a, b in _PLAIN:
         read = Op("Cast", (less(a, b),), types=(dtype, kind))
-        yield GraphCase(read, dtype, ("cast_to", a, b, kind))
+        yield GraphCase(read, dtype, ("cast_to", a, b, (RESULT,), row))
 
 
 def _rows(dtype: str) -> Iterator[Operator]:
@@ -250,16 +243,6 @@ class _Draft:
     def maker(self, side: str, own: Term, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator makes an operand."""
         made = self._operator(self.before, row, given, "", "t")
-        return self._behind_maker(side, own, made)
-
-    def cast(self, side: str, own: Term, source: str) -> list[str]:
-        """A conversion makes an operand."""
-        self._reach(source)
-        self._value(X, "t_in0", source, IMAGE)
-        self.before.append(helper.make_node("Cast", ["t_in0"], ["t"], to=_number(self.dtype)))
-        return self._behind_maker(side, own, "t")
-
-    def _behind_maker(self, side: str, own: Term, made: str) -> list[str]:
         self.names[side] = self._moved(self.before, made)
         other = "B" if side == "A" else "A"
         self._value(own, self.names[other], self.dtype, self._shape(self.names[side]))
@@ -280,17 +263,7 @@ class _Draft:
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
         return ["y", "other"]
 
-    def cast_to(self, a: Term, b: Term, target_dtype: str) -> list[str]:
-        """A conversion reads the difference."""
-        self._reach(target_dtype)
-        self._operands(a, b, IMAGE, "any")
-        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(target_dtype)))
-        return ["y"]
-
-    def _reach(self, dtype: str) -> None:
-        """Take the opset that has an element type."""
-        if dtype in NARROW_CONVERTED.get(self.dtype, ()):
-            self.opset = max(self.opset, NARROW_OPSET)
+    cast, cast_to = maker, reader
 
     def later(self, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator is reached behind another."""
@@ -372,11 +345,8 @@ class _Draft:
     def _in_if(self, subtract: NodeProto) -> list[NodeProto]:
         self.feeds["cond"] = Feed("bool", (), "fixed", np.array(True))
         other = helper.make_node("Identity", ["a"], ["other_d"])
-        branches = {
-            "then_branch": self._body([subtract], [], ["d"]),
-            "else_branch": self._body([other], [], ["other_d"]),
-        }
-        return [helper.make_node("If", ["cond"], ["d"], **branches)]
+        bodies = self._body([subtract], [], ["d"]), self._body([other], [], ["other_d"])
+        return [helper.make_node("If", ["cond"], ["d"], then_branch=bodies[0], else_branch=bodies[1])]
 
     def _in_loop(self, subtract: NodeProto) -> list[NodeProto]:
         self.constants |= {"trips": np.array(1, np.int64), "on": np.array(True)}
@@ -417,15 +387,10 @@ class _Draft:
                 self.feeds[name] = Feed(self.dtype, row.shape, "fixed", np.broadcast_to(fixed, row.shape))
             else:
                 self.constants[name] = known
-        names = []
-        for i, array in enumerate(before):
-            self.constants[f"y_before{i}"] = array
-            names.append(f"y_before{i}")
-        names.append("d")
-        for i, array in enumerate(row.constants):
-            self.constants[f"y_after{i}"] = array
-            names.append(f"y_after{i}")
-        self._node(self.behind, row, names, "y")
+        first = {f"y_before{i}": array for i, array in enumerate(before)}
+        last = {f"y_after{i}": array for i, array in enumerate(row.constants)}
+        self.constants |= {**first, **last}
+        self._node(self.behind, row, [*first, "d", *last], "y")
         return ["y"]
 
     # ---- parts ----
@@ -464,9 +429,8 @@ class _Draft:
                 flat = (math.prod(shape),) if self.case.form == THROUGH and dot else shape
                 condition = row.name == "Where" and i == 0
                 made = self.case.form == WITHIN and not dot and kind == X and not condition
-                self._value(
-                    kind, f"{name}_made" if made else name, "bool" if condition else self.dtype, flat, row.values
-                )
+                dtype = "bool" if condition else row.source or self.dtype
+                self._value(kind, f"{name}_made" if made else name, dtype, flat, row.values)
                 if made:
                     nodes.append(helper.make_node("Neg", [f"{name}_made"], [name]))
         for i, known in enumerate(row.constants):
@@ -492,12 +456,7 @@ class _Draft:
         if any(node.domain for node in self.before):
             return next(iter(self.feeds.values())).shape
         model = onnx.shape_inference.infer_shapes(self._model(self.before, [name], static=True), data_prop=True)
-        dims = model.graph.output[0].type.tensor_type.shape.dim
-        if not model.graph.output[0].type.tensor_type.HasField("shape") or any(
-            not d.HasField("dim_value") for d in dims
-        ):
-            raise ValueError(f"{self.case.pattern}: the shape of {name} is not known")
-        return tuple(dim.dim_value for dim in dims)
+        return static(shape_of(model.graph.output[0].type) or ())
 
     def built(self, outputs: list[str]) -> Built:
         a, b = self.names["A"], self.names["B"]

@@ -23,16 +23,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
-from onnx import (
-    AttributeProto,
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    SparseTensorProto,
-    TensorProto,
-    TrainingInfoProto,
-)
+from google.protobuf.message import Message  # type: ignore[import-untyped,unused-ignore]
+from onnx import TensorProto
 
 from minuend.errors import FileFormatError, shown
 from minuend.files.stored_elements import Contiguous, Elements, InMemory
@@ -234,33 +226,20 @@ class DataFiles:
                 yield block.view(dtype)
 
 
-_ONE = {
-    ModelProto: ("graph",),
-    TrainingInfoProto: ("initialization", "algorithm"),
-    AttributeProto: ("t", "g", "sparse_tensor"),
-    SparseTensorProto: ("values", "indices"),
-}
-_MANY = {
-    ModelProto: ("functions", "training_info"),
-    GraphProto: ("initializer", "sparse_initializer", "node"),
-    FunctionProto: ("node", "attribute_proto"),
-    NodeProto: ("attribute",),
-    AttributeProto: ("tensors", "graphs", "sparse_tensors"),
-}
-"""The fields, of one message and of many, through which a tensor is reached."""
+_HOLDERS = ("TrainingInfoProto", "GraphProto", "FunctionProto", "NodeProto", "AttributeProto", "SparseTensorProto",
+            "TensorProto")  # fmt: skip
+"""The messages through which a tensor is reached."""
 
 
-def locations(message: Any) -> Iterator[str]:
+def locations(message: Message) -> Iterator[str]:
     """Yield the locations that the tensors of a model state, however wrong, wherever they are: in training too."""
     if isinstance(message, TensorProto):
         yield from (one.value for one in message.external_data if one.key == "location" and "\0" not in one.value)
         return
-    for name in _ONE.get(type(message), ()):
-        if message.HasField(name):
-            yield from locations(getattr(message, name))
-    for name in _MANY.get(type(message), ()):
-        for one in getattr(message, name):
-            yield from locations(one)
+    for field, value in message.ListFields():
+        if field.message_type is not None and field.message_type.name in _HOLDERS:
+            for one in value if field.is_repeated else [value]:
+                yield from locations(one)
 
 
 def inline(tensor: TensorProto, data: Array) -> TensorProto:

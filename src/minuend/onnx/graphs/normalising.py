@@ -19,15 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from onnx import (
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    OperatorSetIdProto,
-    TensorShapeProto,
-    TypeProto,
-)
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto
 
 from minuend.errors import listed
 from minuend.names import Names

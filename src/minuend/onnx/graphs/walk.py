@@ -7,13 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnx import (
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-)
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported, listed
