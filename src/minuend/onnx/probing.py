@@ -63,7 +63,7 @@ def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
     for value in model.proto.graph.input:
         if value.name in stored:
             continue
-        kind = tensors.data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
+        kind = tensors.element_kind(value.type)
         if kind is None or kind.name is None:
             raise Skip(f"the input {value.name!r} is no tensor of numbers")
         yield value.name, kind.name, shape_of(value.type)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import FileFormatError
@@ -80,6 +80,11 @@ def data_type(number: int) -> DataType | None:
     element = _ELEMENTS.get(word)
     bits = 0 if word == "STRING" else 6 if word.startswith("FLOAT6") else dtype.itemsize * 8
     return DataType(word, helper.tensor_dtype_to_field(number), element.bits if element else bits, dtype, element)
+
+
+def element_kind(type_: TypeProto | None) -> DataType | None:
+    """Return the data type of a tensor's elements; ``None`` where it is not known, or the value is no tensor."""
+    return None if type_ is None else data_type(type_.tensor_type.elem_type)
 
 
 def number(name: str) -> int:

@@ -59,7 +59,7 @@ class Frame:
                 raise SpecError("outputs", f"the iterations of {self.op} give the shapes {shapes}; expected one shape")
             self.hold(sum(part.nbytes for part in parts))
             return np.stack(parts, axis)
-        kind = tensors.data_type(declared.tensor_type.elem_type) if declared.HasField("tensor_type") else None
+        kind = tensors.element_kind(declared)
         if kind is None:
             raise SpecError("outputs", f"{self.op} has no iteration, and its body states no type of what it gives")
         dims = [dim if isinstance(dim, int) else 0 for dim in shape_of(declared) or ()]

@@ -237,7 +237,7 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
     if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     where = f"input {name!r}"
-    kind = tensors.data_type(type_.tensor_type.elem_type)
+    kind = tensors.element_kind(type_)
     if kind is not None and kind.bits and array.dtype != kind.dtype:
         raise SpecError("inputs", f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})", where=where)
     shape = shape_of(type_)
@@ -262,7 +262,7 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
 
 
 def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
-    kind = tensors.data_type(type_.tensor_type.elem_type) if type_.HasField("tensor_type") else None
+    kind = tensors.element_kind(type_)
     shape = shape_of(type_)
     if kind is None or shape is None:
         return

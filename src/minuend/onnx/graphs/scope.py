@@ -88,9 +88,9 @@ class Scope:
         """Its own tensors: initializers, and the values of Constant nodes where those state a tensor."""
         found: dict[str, TensorProto] = {}
         for node in self.nodes:
-            if node.op_type == "Constant" and node.output:
+            if is_constant(node) and node.output:
                 for attribute in node.attribute:
-                    if attribute.name == "value":
+                    if attribute.name == "value" and not attribute.ref_attr_name:
                         found.setdefault(node.output[0], attribute.t)
         return found | self.initializers()
 
@@ -115,6 +115,11 @@ class Scope:
             found.append([name for name in {*node.output, *all_inputs(node)} if name not in later])
             later.update(found[-1])
         return found[::-1]
+
+
+def is_constant(node: NodeProto) -> bool:
+    """Whether a node is ONNX's Constant."""
+    return node.op_type == "Constant" and node.domain in MAIN
 
 
 # ---- models and functions -------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def walk(model: Document | ModelProto) -> Iterator[Scope]:
 
 def tensor_type(proto: TypeProto) -> TensorType | None:
     """Return a type that subtraction knows, or ``None``: no tensor, or bool, string, complex and the like."""
-    kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
+    kind = tensors.element_kind(proto)
     if kind is None or kind.element is None:
         return None
     return TensorType(kind.element, shape_of(proto))
@@ -148,7 +148,7 @@ class Subtraction:
         """An operand without a known type has another one's element type, since an operator has one for all."""
         proto = self.scope.protos.get(self.proto.input[operand])
         if proto is not None and proto.WhichOneof("value"):
-            kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
+            kind = tensors.element_kind(proto)
             shown = f"tensor({kind.word.lower()})" if kind else (proto.WhichOneof("value") or "").removesuffix("_type")
             if kind or not proto.HasField("tensor_type"):
                 raise DTypeError(
