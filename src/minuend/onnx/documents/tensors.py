@@ -38,10 +38,12 @@ class DataType:
     """One ``TensorProto.DataType``.
 
     Attributes:
-        word: its name. field: the typed field that may hold it. bits: of one element in a file; 0 for strings.
+        number, word: its number and name. field: the typed field that may hold it. bits: of one element in a file; 0
+            for strings.
         dtype: the NumPy dtype of its elements in memory. element: its row, where subtraction knows the type.
     """
 
+    number: int
     word: str
     field: str
     bits: int
@@ -79,7 +81,8 @@ def data_type(number: int) -> DataType | None:
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
     element = _ELEMENTS.get(word)
     bits = 0 if word == "STRING" else 6 if word.startswith("FLOAT6") else dtype.itemsize * 8
-    return DataType(word, helper.tensor_dtype_to_field(number), element.bits if element else bits, dtype, element)
+    held_in = helper.tensor_dtype_to_field(number)
+    return DataType(number, word, held_in, element.bits if element else bits, dtype, element)
 
 
 def element_kind(type_: TypeProto | None) -> DataType | None:

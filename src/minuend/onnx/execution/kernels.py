@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from onnx import (
     numpy_helper,
 )
 
-from minuend.arrays.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array, DataType
@@ -169,7 +168,7 @@ class Kernel:
             if not name:
                 continue
             if _sealed(value) or (shaped and _given(value)[1]):
-                model.graph.initializer.append(_tensor(value, name))
+                model.graph.initializer.append(numpy_helper.from_array(value, name))
             else:
                 model.graph.input.add(name=name).type.CopyFrom(type_of(value, shaped=shaped))
         model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
@@ -220,8 +219,7 @@ def _clamped(opset: int) -> int:
 
 def release() -> str | None:
     """The installed release of onnxruntime; ``None`` where it is not installed."""
-    found: str | None = release_of(adapter("onnxruntime-cpu"))
-    return found
+    return release_of(adapter("onnxruntime-cpu"))
 
 
 @functools.cache
@@ -236,7 +234,7 @@ def newest_ir() -> int:
     return _newest(onnx.IR_VERSION, lambda number: (OLDEST, number))
 
 
-def _newest(start: int, versions: Any) -> int:
+def _newest(start: int, versions: Callable[[int], tuple[int, int]]) -> int:
     for number in range(start, 0, -1):
         opset, ir = versions(number)
         x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
@@ -316,19 +314,6 @@ def _given(value: Any) -> tuple[Any, bytes]:
     return value.shape, value.tobytes() if small else b""
 
 
-def _tensor(value: Array, name: str) -> TensorProto:
-    kind = tensors.data_type(_number(value))
-    assert kind is not None
-    made = TensorProto(name=name, data_type=_number(value), dims=value.shape)
-    if kind.packed and kind.element is not None:
-        made.raw_data = pack(kind.element, np.ascontiguousarray(value).view(np.uint8) & ((1 << kind.bits) - 1))
-    elif kind.packed:
-        made.raw_data = numpy_helper.from_array(value).raw_data
-    else:
-        made.raw_data = np.ascontiguousarray(value).tobytes()
-    return made
-
-
 def _outputs(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
     """Run a session; types that NumPy lacks go in and come out as their bits."""
     wanted = [_own_type(output.type) for output in session.get_outputs()]
@@ -370,10 +355,4 @@ def _bits(value: Any, kind: DataType) -> Array:
     shape = tuple(value.shape())
     count = math.prod(shape)
     data = ctypes.string_at(value.data_ptr(), kind.nbytes(count)) if count else b""
-    size = kind.dtype.itemsize
-    if kind.packed and kind.element is not None:
-        codes = unpack(kind.element, shape, data)
-    else:
-        codes = np.frombuffer(data, f"u{size}").reshape(shape)
-    found: Array = codes.astype(f"u{size}").view(kind.dtype).reshape(shape)
-    return found
+    return tensors.to_array(TensorProto(data_type=kind.number, dims=shape, raw_data=data)).copy()

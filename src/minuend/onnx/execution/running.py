@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import onnx
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto
 
 from minuend.core.limits import MAX_BYTES
-from minuend.core.shapes import format_dim, format_shape
+from minuend.core.shapes import format_shape, size, static
 from minuend.errors import SpecError, Unsupported, listed, near, shown
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.document import Document
@@ -28,25 +27,6 @@ from minuend.onnx.versions import DIALECT
 
 _MOST_NODES = 1 << 18
 """Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
-
-
-def values(
-    model: Document, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
-) -> dict[str, Any]:
-    """Run a model and return all that its main graph computes, by name: what each node gives, and the outputs.
-
-    Args and errors are those of :meth:`minuend.onnx.model.Model.run`.
-
-    >>> from minuend.onnx.model import read
-    >>> model = read('''<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) {
-    ...     b = Sub(a, a)
-    ...     c = Sub(b, a)
-    ... }''')
-    >>> {name: array.tolist() for name, array in values(model, {"a": np.uint8([1, 2])}).items()}
-    {'b': [0, 0], 'c': [255, 254]}
-    """
-    found = run(model, inputs, max_bytes, evaluator, keep=True)
-    return {name: found[name] for name in computed(model)}
 
 
 def computed(model: Document) -> list[str]:
@@ -76,25 +56,30 @@ def choose(evaluator: str | None) -> str:
 
 
 def run(
-    model: Document,
-    inputs: Mapping[str, Any],
-    max_bytes: int | None,
-    evaluator: str | None = None,
-    *,
-    keep: bool = False,
+    model: Document, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None
 ) -> dict[str, Any]:
-    """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
+    """Run a model; see :meth:`minuend.onnx.model.Model.run`."""
     chosen = _check_runs(model, evaluator)
     with computing_process.PROCESSES.process() as process:  # it starts while the inputs are checked
-        return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, keep=keep, evaluator=chosen)
+        return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, evaluator=chosen)
 
 
-def traced(model: Document, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+def traced(
+    model: Document, inputs: Mapping[str, Any], *, wide: bool, evaluator: str | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
     """Run a model and return all that its main graph computes, and with ``wide`` its floats in float64.
 
     Args and errors are those of :meth:`minuend.onnx.model.Model.run`; see :func:`minuend.onnx.tracing.trace`.
+
+    >>> from minuend.onnx.model import read
+    >>> model = read('''<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) {
+    ...     b = Sub(a, a)
+    ...     c = Sub(b, a)
+    ... }''')
+    >>> {name: array.tolist() for name, array in traced(model, {"a": np.uint8([1, 2])}, wide=False)[0].items()}
+    {'b': [0, 0], 'c': [255, 254]}
     """
-    chosen = _check_runs(model, None)
+    chosen = _check_runs(model, evaluator)
     with computing_process.PROCESSES.process() as process:
         feeds = _checked(model, inputs, MAX_BYTES)
         found = process.run("trace", model, feeds, MAX_BYTES, wide=wide, evaluator=chosen)
@@ -258,16 +243,10 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
     return array
 
 
-# ---- sizes ----------------------------------------------------------------------------------------------------
-
-
 def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
-    kind = tensors.element_kind(type_)
-    shape = shape_of(type_)
-    if kind is None or shape is None:
+    kind, shape = tensors.element_kind(type_), shape_of(type_)
+    if kind is None or shape is None or not all(isinstance(dim, int) for dim in shape):
         return
-    known = [dim for dim in shape if isinstance(dim, int)]
-    nbytes = math.prod(known) * kind.dtype.itemsize
-    if len(known) == len(shape) and nbytes > limit:
-        dims = ", ".join(format_dim(dim) for dim in shape)
-        raise sizes.too_large(name, f"{kind.word.lower()} [{dims}]", nbytes, limit, where)
+    nbytes = size(static(shape)) * kind.dtype.itemsize
+    if nbytes > limit:
+        raise sizes.too_large(name, f"{kind.word.lower()} {list(shape)}", nbytes, limit, where)

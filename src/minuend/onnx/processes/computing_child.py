@@ -45,7 +45,9 @@ def _done(request: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]
         return pack(RunError(f"running the model failed: {type(error).__name__}: {reason}"))
 
 
-def _run(model: Model, feeds: dict[str, Any], limit: int | None, *, keep: bool, evaluator: str) -> dict[str, Any]:
+def _run(
+    model: Model, feeds: dict[str, Any], limit: int | None, *, evaluator: str, keep: bool = False
+) -> dict[str, Any]:
     if evaluator == "reference":
         _note("a node that ONNX's reference evaluator computes")
     proto, stored = running.runnable(model)
