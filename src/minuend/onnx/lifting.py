@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto
 from onnx.helper import get_attribute_value
 
@@ -14,7 +13,6 @@ from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, sta
 from minuend.errors import ConversionRefused, listed
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.model import Model
@@ -84,18 +82,14 @@ class _Lifting(Attempts):
                 self.refuse(place, f"{title} is not one of {listed(_KINDS)}", node.output)
             elif schemas.refers(node):
                 self.refuse(place, "an attribute is a function's, and it stands in none", node.output)
-            elif wrong := schemas.invalid(node, self.opset, self.types_for(node)):
+            # A Sub is judged by the rules of its own version.
+            elif wrong := schemas.invalid(node, self.opset, ({} if node.op_type == "Sub" else self.scope.protos).get):
                 self.refuse(place, f"{schemas.INVALID}{wrong}", node.output)
             elif not any(name in self.broken for name in node.input):
                 self.piece(place, node.output, kind, self, node, place)
             else:
                 self.broken.update(node.output)
         self.graph.outputs = [value.name for value in proto.output]
-
-    def types_for(self, node: NodeProto) -> Callable[[str], TypeProto | None]:
-        """The types that a node is judged by; those of a Sub are left to the rules of its own version."""
-        known = {} if node.op_type == "Sub" else self.scope.protos
-        return known.get
 
     def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: Any) -> None:
         if not self.attempt(place, work, *given):
@@ -192,18 +186,12 @@ class _Lifting(Attempts):
         self.make("identity", node, place, self.type_of(node.input[0]).shape)
 
     def constant_node(self, node: NodeProto, place: str) -> None:
-        stated = {a.name: a for a in node.attribute}
-        if len(stated) != 1:
-            raise Refused(f"Constant has one attribute; the node has {len(stated)}")
-        ((name, attribute),) = stated.items()
-        if name == "value":
-            self.constant(node.output[0], attribute.t)
-            return
-        dtype = tensors.CONSTANTS
-        if name not in dtype or name not in schemas.schema("Constant", self.opset).attributes:
-            raise Refused(f"Constant with {name} is not a dense tensor of numbers")
-        array: Array = np.array(get_attribute_value(attribute), dtype[name])
-        self.graph.add(Value(node.output[0], TensorType(dtype[name], array.shape), array))
+        if len(node.attribute) != 1:
+            raise Refused(f"Constant has one attribute; the node has {len(node.attribute)}")
+        tensor = tensors.constant(node)
+        if tensor is None:
+            raise Refused(f"Constant with {node.attribute[0].name} is not a dense tensor of numbers")
+        self.constant(node.output[0], tensor)
 
     def reshape(self, node: NodeProto, place: str) -> None:
         wanted = self.numbers(node, "shape", 1, 5)
