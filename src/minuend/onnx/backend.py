@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto
 from onnx.backend import base
@@ -29,7 +30,7 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
         self.inputs = [i.name for i in model.graph.input]
         self.required = [name for name in self.inputs if name not in preset]
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def run(self, inputs: object, **kwargs: object) -> tuple[Any, ...]:
         """Run the model.
 
         Args:
@@ -46,7 +47,7 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
         found = self._interpreter.run(self._feeds(inputs))
         return tuple(found[name] for name in self._outputs)
 
-    def _feeds(self, inputs: Any) -> dict[str, Any]:
+    def _feeds(self, inputs: object) -> dict[str, object]:
         if isinstance(inputs, Mapping):
             feeds = dict(inputs)
         elif isinstance(inputs, Sequence) and not isinstance(inputs, str | bytes):
@@ -85,7 +86,7 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         return device.partition(":")[0] == "CPU"
 
     @classmethod
-    def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> BackendRep:
+    def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: object) -> BackendRep:
         """Check a model with ONNX's checker and make it ready to run.
 
         Args:
@@ -101,7 +102,12 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
 
     @classmethod
     def run_node(
-        cls, node: NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+        cls,
+        node: NodeProto,
+        inputs: Sequence[object],
+        device: str = "CPU",
+        outputs_info: Iterable[tuple[npt.DTypeLike, Iterable[int]]] | None = None,
+        **kwargs: Any,
     ) -> tuple[Any, ...]:
         """Check and run one node.
 
@@ -148,7 +154,7 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
             raise Unsupported(f"minuend runs models on the CPU; no device {device!r}")
 
 
-def _no_options(options: Mapping[str, Any]) -> None:
+def _no_options(options: Mapping[str, object]) -> None:
     for name in options:
         if name not in RUNNER_OPTIONS:
             raise TypeError(f"minuend's backend has no option {name!r}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto
-from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
 from minuend.errors import ConversionRefused, listed
@@ -250,7 +249,7 @@ _KINDS: dict[str, Callable[[_Lifting, NodeProto, str], None]] = {
 
 def _attributes(node: NodeProto, known: Sequence[str]) -> dict[str, Any]:
     """Return those of a node's attributes that say something; others begin with ``__``."""
-    return {a.name: get_attribute_value(a) for a in node.attribute if a.name in known}
+    return tensors.values_of(a for a in node.attribute if a.name in known)
 
 
 def _axes(stated: Sequence[int], rank: int) -> tuple[int, ...]:

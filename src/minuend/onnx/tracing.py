@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, numpy_helper
-from onnx.helper import get_attribute_value
 
 from minuend.models.tracing import Step, Trace, epsilon, exact, is_float, terms
 from minuend.onnx import operator
@@ -99,7 +98,7 @@ def _in_float64(node: NodeProto, opsets: Mapping[str, int], given: list[Any]) ->
     """What a node gives for inputs in float64; ``None`` where ONNX's evaluator does not say, or says it wrongly."""
     if node.domain not in MAIN or node.op_type in _SLOW:
         return None
-    stated = {one.name: get_attribute_value(one) for one in node.attribute}
+    stated = tensors.values_of(node.attribute)
     with contextlib.suppress(Exception), np.errstate(all="ignore"):  # it raises whatever there is
         if node.op_type == "Sub":
             a, b = given

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import NodeProto, TensorProto, TypeProto, helper, numpy_helper
+from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import FileFormatError
 from minuend.onnx.versions import SPELLINGS
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+Inputs: TypeAlias = Sequence[Any]
+"""The values of a node's inputs: arrays, lists (sequences) and dicts (maps); ``None`` for one that is left out."""
+
+Attributes: TypeAlias = Mapping[str, Any]
+"""What a node states, by name, as Python values."""
 
 TYPED_FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
 _ELEMENTS = {spellings[-1]: TYPES[name] for name, spellings in SPELLINGS.items()}
@@ -98,6 +104,11 @@ def number(name: str) -> int:
     """
     found: int = TensorProto.DataType.Value(SPELLINGS[name][-1])
     return found
+
+
+def values_of(attributes: Iterable[AttributeProto]) -> dict[str, Any]:
+    """Return attributes as Python values, by name."""
+    return {one.name: helper.get_attribute_value(one) for one in attributes}
 
 
 CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}

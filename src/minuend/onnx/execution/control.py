@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import GraphProto
+from onnx import GraphProto, TypeProto
 
 from minuend.errors import SpecError
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
+from minuend.onnx.documents.tensors import Array, Attributes, Inputs
 from minuend.onnx.graphs.dims import shape_of
 
 
@@ -28,16 +28,16 @@ class Frame:
 
     op: str
     opset: int
-    inputs: Sequence[Any]
-    stated: Mapping[str, Any]
-    run: Callable[[str, Sequence[Any]], list[Any]]
+    inputs: Inputs
+    stated: Attributes
+    run: Callable[[str, Sequence[object]], list[Any]]
     hold: Callable[[int], None]
 
-    def flag(self, value: Any) -> bool:
+    def flag(self, value: object) -> bool:
         """A condition: one element of any shape."""
         return bool(self.number(value))
 
-    def number(self, value: Any) -> int:
+    def number(self, value: object) -> int:
         """A value of one element."""
         array = np.asarray(value)
         if array.size != 1:
@@ -51,7 +51,7 @@ class Frame:
         parts.append(value)
         self.hold(len(parts) * value.nbytes)
 
-    def stacked(self, parts: Sequence[Array], axis: int, declared: Any) -> Array:
+    def stacked(self, parts: Sequence[Array], axis: int, declared: TypeProto) -> Array:
         """What iterations gave, along a new axis; without any iteration nothing of the declared type."""
         if parts:
             if len({part.shape for part in parts}) > 1:
@@ -67,14 +67,14 @@ class Frame:
         return np.zeros(dims, kind.dtype)
 
 
-Rule: TypeAlias = Callable[[Frame], Sequence[Any]]
+Rule: TypeAlias = Callable[[Frame], Sequence[object]]
 
 
-def _branch(frame: Frame) -> Sequence[Any]:
+def _branch(frame: Frame) -> Sequence[object]:
     return frame.run("then_branch" if frame.flag(frame.inputs[0]) else "else_branch", ())
 
 
-def _loop(frame: Frame) -> Sequence[Any]:
+def _loop(frame: Frame) -> Sequence[object]:
     body: GraphProto = frame.stated["body"]
     most, go, *state = frame.inputs
     trips = None if most is None else frame.number(most)
@@ -92,7 +92,7 @@ def _loop(frame: Frame) -> Sequence[Any]:
     return [*state, *(frame.stacked(parts, 0, type_) for parts, type_ in zip(gathered, types, strict=True))]
 
 
-def _scan(frame: Frame) -> Sequence[Any]:
+def _scan(frame: Frame) -> Sequence[object]:
     body: GraphProto = frame.stated["body"]
     count = frame.stated["num_scan_inputs"]
     if frame.opset < 9:
@@ -114,7 +114,7 @@ def _per(frame: Frame, name: str, count: int) -> list[int]:
 def _scanned(
     frame: Frame,
     body: GraphProto,
-    states: Sequence[Any],
+    states: Sequence[object],
     sequences: Sequence[Array],
     axes: Sequence[int],
     directions: Sequence[int],
@@ -139,7 +139,7 @@ def _scanned(
     return [*state, *(frame.stacked(v[::-1] if back else v, axis, type_) for v, type_, axis, back in made)]
 
 
-def _batched(frame: Frame, body: GraphProto, count: int) -> list[Any]:
+def _batched(frame: Frame, body: GraphProto, count: int) -> list[object]:
     """Scan-8: every state and sequence has a first axis of batches, and each batch a length of its own."""
     lengths, *values = frame.inputs
     states, sequences = values[: len(values) - count], values[len(values) - count :]
@@ -161,10 +161,10 @@ def _batched(frame: Frame, body: GraphProto, count: int) -> list[Any]:
     return [np.stack(batches) for batches in zip(*found, strict=True)]
 
 
-def _mapped(frame: Frame) -> Sequence[Any]:
+def _mapped(frame: Frame) -> Sequence[object]:
     body: GraphProto = frame.stated["body"]
     first, *others = frame.inputs
-    found: list[list[Any]] = [[] for _ in body.output]
+    found: list[list[object]] = [[] for _ in body.output]
     for i, value in enumerate(first):
         given = frame.run("body", [value, *(other[i] if isinstance(other, list) else other for other in others)])
         for values, one in zip(found, given, strict=True):

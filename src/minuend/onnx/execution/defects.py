@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from minuend.onnx.documents.tensors import Attributes, Inputs
+
 
 @dataclass(frozen=True)
 class Case:
     """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it requests."""
 
     opset: int
-    inputs: Sequence[Any]
-    stated: Mapping[str, Any]
+    inputs: Inputs
+    stated: Attributes
     outputs: Sequence[str]
 
     def given(self, index: int) -> Any:

@@ -6,8 +6,7 @@ float32 rounds a sum, a product or a quotient to the same number as if it had be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, ValueInfoProto
@@ -15,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from minuend.onnx import operator
-from minuend.onnx.documents.tensors import Array
+from minuend.onnx.documents.tensors import Array, Inputs
 from minuend.onnx.execution.kernels import renamed, type_of
 from minuend.onnx.versions import DIALECT
 
@@ -39,14 +38,15 @@ BFLOAT16 = frozenset({"Abs", "Add", "Div", "Equal", "Greater", "Less", "Mul", "N
 """Operators that are exact for bfloat16."""
 
 
-def able(op: str, inputs: Sequence[Any]) -> bool:
+def able(op: str, inputs: Inputs) -> bool:
     """Whether an operator of the main domain is computed exactly for such inputs.
 
     >>> able("Mul", [np.uint8([2]), np.uint8([3])]), able("Mul", [np.float32([2]), np.float32([3])])
     (True, False)
     """
-    arrays = [value for value in inputs if value is not None]
-    if not all(isinstance(value, np.ndarray) for value in arrays):
+    given = [value for value in inputs if value is not None]
+    arrays = [value for value in given if isinstance(value, np.ndarray)]
+    if len(arrays) < len(given):
         return False
     if op in MOVES or (op in INTEGERS and all(array.dtype.kind in "iub" for array in arrays)):
         return True
@@ -63,8 +63,8 @@ class Sub(OpRun):  # type: ignore[misc, unused-ignore]
 
 
 def compute(
-    node: NodeProto, opsets: Mapping[str, int], inputs: Sequence[Any], attributes: Iterable[AttributeProto]
-) -> list[Any]:
+    node: NodeProto, opsets: Mapping[str, int], inputs: Inputs, attributes: Iterable[AttributeProto]
+) -> list[object]:
     """Compute a node on ONNX's reference evaluator: a value for each output, ``None`` where it is not requested."""
     copy = renamed(node, inputs, attributes)
     feeds = {name: value for name, value in zip(copy.input, inputs, strict=True) if name}

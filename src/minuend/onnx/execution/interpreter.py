@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
-from onnx.helper import get_attribute_value
 
 from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
+from minuend.onnx.documents.tensors import Array, Attributes, Inputs
 from minuend.onnx.execution import containers, control, defects, exact, sizes
 from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError, brief
 from minuend.onnx.graphs.call_counts import Key
@@ -59,7 +58,7 @@ class Step:
     index: int
     node: NodeProto
     linked: bool
-    stated: Mapping[str, Any]
+    stated: Attributes
     last: Sequence[str]
     kernel: Kernel | None = None
     exact: set[tuple[str, ...]] = field(default_factory=set)
@@ -110,7 +109,7 @@ class Interpreter:
         self.functions: dict[Key, FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
         self._plans: dict[int, Plan] = {}
 
-    def run(self, feeds: Mapping[str, Any], *, keep: bool = False) -> dict[str, Any]:
+    def run(self, feeds: Mapping[str, object], *, keep: bool = False) -> dict[str, object]:
         """Run the main graph.
 
         Args:
@@ -136,7 +135,7 @@ class Interpreter:
         last: Iterable[Sequence[str]] = itertools.repeat(()) if keep else scope.last_reads()
         for i, (node, names) in enumerate(zip(scope.nodes, last, strict=False)):
             linked = any(attribute.ref_attr_name for attribute in node.attribute)
-            stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
+            stated = {} if linked else tensors.values_of(node.attribute)
             steps.append(Step(scope, i, node, linked, stated, names))
         plan = Plan(scope, steps, self._stored(scope))
         self._plans[id(scope.proto)] = plan
@@ -173,10 +172,10 @@ class Interpreter:
             for name in step.last:
                 values.maps[0].pop(name, None)
 
-    def _results(self, step: Step, inputs: list[Any], values: Values, bound: Bound) -> Sequence[Any]:
+    def _results(self, step: Step, inputs: Inputs, values: Values, bound: Bound) -> Sequence[object]:
         node = step.node
         attributes = filled_in(node, bound) if step.linked else node.attribute
-        stated = {a.name: get_attribute_value(a) for a in attributes} if step.linked else step.stated
+        stated = tensors.values_of(attributes) if step.linked else step.stated
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return self._call(function, inputs, {a.name: a for a in attributes})
@@ -195,8 +194,8 @@ class Interpreter:
         return compute(step, inputs, attributes, case)
 
     def _by_onnxruntime(
-        self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto], case: defects.Case
-    ) -> Sequence[Any]:
+        self, step: Step, inputs: Inputs, attributes: Iterable[AttributeProto], case: defects.Case
+    ) -> Sequence[object]:
         """What onnxruntime gives, or, where it has no kernel, ONNX's evaluator if that is exact."""
         types = tuple(str(getattr(value, "dtype", "")) for value in inputs)
         if types in step.exact:
@@ -218,17 +217,15 @@ class Interpreter:
             step.kernel = Kernel(step.node, step.opsets, step.where)
         return step.kernel
 
-    def _call(self, function: FunctionProto, inputs: Sequence[Any], stated: Bound) -> list[Any]:
+    def _call(self, function: FunctionProto, inputs: Inputs, stated: Bound) -> list[object]:
         plan = self._plan(Scope(function, f"function {function.name!r}", read_opsets(function.opset_import)))
         values = Values({**dict.fromkeys(plan.inputs), **dict(zip(plan.inputs, inputs, strict=False))})
         defaults = {a.name: a for a in function.attribute_proto}
         self._run(plan, values, {**defaults, **stated})
         return [values[name] for name in plan.outputs]
 
-    def _frame(
-        self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any], values: Values, bound: Bound
-    ) -> control.Frame:
-        def run(name: str, given: Sequence[Any]) -> list[Any]:
+    def _frame(self, step: Step, inputs: Inputs, stated: Attributes, values: Values, bound: Bound) -> control.Frame:
+        def run(name: str, given: Sequence[object]) -> list[object]:
             plan = self._plan(step.scope.inner(stated[name], step.index, name))
             inner = values.new_child({**plan.stored, **dict(zip(plan.inputs, given, strict=False))})
             self._run(plan, inner, bound)
@@ -244,7 +241,7 @@ class Interpreter:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
 
 
-def _difference(step: Step, inputs: Sequence[Any], stated: Mapping[str, Any]) -> Array:
+def _difference(step: Step, inputs: Inputs, stated: Attributes) -> Array:
     """What a Sub gives at the version that the opset of its scope means."""
     op = DIALECT.resolve(step.opsets[""])
     if len(inputs) != 2:
@@ -254,8 +251,8 @@ def _difference(step: Step, inputs: Sequence[Any], stated: Mapping[str, Any]) ->
 
 
 def _by_reference(
-    step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto], _: defects.Case
-) -> Sequence[Any]:
+    step: Step, inputs: Inputs, attributes: Iterable[AttributeProto], _: defects.Case
+) -> Sequence[object]:
     """What ONNX's reference evaluator gives, which may raise anything."""
     try:
         return exact.compute(step.node, step.opsets, inputs, attributes)

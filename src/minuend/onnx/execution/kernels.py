@@ -10,8 +10,8 @@ import contextlib
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 import onnx
@@ -29,7 +29,7 @@ from onnx import (
 
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array, DataType
+from minuend.onnx.documents.tensors import Array, DataType, Inputs
 from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.processes import library_process
@@ -71,7 +71,7 @@ class Kernel:
         self._sessions: dict[str, Any] = {}
         self._shaped = False  # whether sessions are made for shapes: a conversion looks at them
 
-    def run(self, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> list[Any]:
+    def run(self, inputs: Inputs, attributes: Iterable[AttributeProto]) -> list[object]:
         """Compute the node.
 
         Args:
@@ -93,7 +93,7 @@ class Kernel:
             raise self._failed(error, inputs) from error
         return [next(found) if name else None for name in node.output]
 
-    def _computed(self, node: NodeProto, inputs: Sequence[Any]) -> list[Any]:
+    def _computed(self, node: NodeProto, inputs: Inputs) -> list[object]:
         """Run a session of the node; once more where shapes are known, which bodies of functions can need."""
         while True:
             session = self._session(node, inputs)
@@ -104,7 +104,7 @@ class Kernel:
                     raise
                 self._shaped = True
 
-    def _session(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
+    def _session(self, node: NodeProto, inputs: Inputs) -> Any:
         sealed = [value.tobytes() if _sealed(value) else None for value in inputs]
         shapes = [_given(value) for value in inputs] if self._shaped else None
         types = [None if value is None else type_of(value).SerializeToString() for value in inputs]
@@ -113,7 +113,7 @@ class Kernel:
             self._sessions[key] = self._built(node, inputs)
         return self._sessions[key]
 
-    def _built(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
+    def _built(self, node: NodeProto, inputs: Inputs) -> Any:
         """A session of the node at its own opset, or converted to one for which onnxruntime has a kernel."""
         target_opset = self._ported() if self.domain == "" else 0
         self._shaped = self._shaped or target_opset > 0
@@ -140,7 +140,7 @@ class Kernel:
         # onnx's stubs lack both
         return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
 
-    def _own(self, node: NodeProto, inputs: Sequence[Any], target_opset: int) -> ModelProto:
+    def _own(self, node: NodeProto, inputs: Inputs, target_opset: int) -> ModelProto:
         """The node at its own opset, or converted to another one."""
         if target_opset:
             return self._converted(node, inputs, target_opset)
@@ -159,7 +159,7 @@ class Kernel:
         name = self.node.op_type
         return 0 if schemas.version_in(name, self.opset) == schemas.version_in(name, target_opset) else target_opset
 
-    def _model(self, node: NodeProto, inputs: Sequence[Any], main: int, *, shaped: bool = False) -> ModelProto:
+    def _model(self, node: NodeProto, inputs: Inputs, main: int, *, shaped: bool = False) -> ModelProto:
         """The node as a model: its inputs are the graph's, but for what has to be given as initializers."""
         imports = {"": main, **({self.domain: self.opset} if self.domain else {})}
         model = ModelProto(ir_version=newest_ir(), opset_import=[helper.make_opsetid(*row) for row in imports.items()])
@@ -167,14 +167,14 @@ class Kernel:
         for name, value in zip(node.input, inputs, strict=True):
             if not name:
                 continue
-            if _sealed(value) or (shaped and _given(value)[1]):
+            if isinstance(value, np.ndarray) and (_sealed(value) or (shaped and _given(value)[1])):
                 model.graph.initializer.append(numpy_helper.from_array(value, name))
             else:
                 model.graph.input.add(name=name).type.CopyFrom(type_of(value, shaped=shaped))
         model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         return model
 
-    def _converted(self, node: NodeProto, inputs: Sequence[Any], target_opset: int) -> ModelProto:
+    def _converted(self, node: NodeProto, inputs: Inputs, target_opset: int) -> ModelProto:
         model = self._model(node, inputs, self.opset, shaped=True)
         try:
             # A converter looks at the types of what comes out
@@ -191,7 +191,7 @@ class Kernel:
             f"{self.opset} cannot be brought there: {reason}"
         )
 
-    def _failed(self, error: Exception, inputs: Sequence[Any]) -> RunError:
+    def _failed(self, error: Exception, inputs: Inputs) -> RunError:
         reason = " ".join(str(error).split()).replace("[ONNXRuntimeError] : ", "")
         if "NOT_IMPLEMENTED" in reason:
             types = ", ".join(dict.fromkeys(_word(value) for value in inputs if value is not None))
@@ -201,7 +201,7 @@ class Kernel:
         return RunError(f"onnxruntime {release()} failed: {brief(reason)}, at {self.where}")
 
 
-def renamed(node: NodeProto, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> NodeProto:
+def renamed(node: NodeProto, inputs: Inputs, attributes: Iterable[AttributeProto]) -> NodeProto:
     """Return a node with attributes that are filled in, whose inputs are ``i0``, ``i1``, … and outputs ``o0``, …"""
     copy = NodeProto(op_type=node.op_type, domain="" if node.domain in MAIN else node.domain, name=node.name)
     copy.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
@@ -271,7 +271,7 @@ def _session_of(model: bytes) -> Any:
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-def type_of(value: Any, *, shaped: bool = False) -> TypeProto:
+def type_of(value: object, *, shaped: bool = False) -> TypeProto:
     """The ONNX type of a value: an array, a list (a sequence) or a dict (a map)."""
     type_ = TypeProto()
     if isinstance(value, np.ndarray):
@@ -294,19 +294,19 @@ def _number(array: Array) -> int:
     return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if not isinstance(value, np.ndarray):
         return type(value).__name__
     return "string" if value.dtype.kind in "OUT" else value.dtype.name
 
 
-def _sealed(value: Any) -> bool:
+def _sealed(value: object) -> TypeGuard[Array]:
     """Whether a value is of a type that onnxruntime takes from a model alone: several elements to a byte."""
     kind = tensors.data_type(_number(value)) if isinstance(value, np.ndarray) else None
     return kind is not None and kind.packed
 
 
-def _given(value: Any) -> tuple[Any, bytes]:
+def _given(value: object) -> tuple[object, bytes]:
     """The shape of a value, and its bytes where a converter may want to look at them."""
     if not isinstance(value, np.ndarray):
         return None, b""
@@ -314,12 +314,12 @@ def _given(value: Any) -> tuple[Any, bytes]:
     return value.shape, value.tobytes() if small else b""
 
 
-def _outputs(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
+def _outputs(session: Any, feeds: Mapping[str, object]) -> list[object]:
     """Run a session; types that NumPy lacks go in and come out as their bits."""
     wanted = [_own_type(output.type) for output in session.get_outputs()]
     arrays = {name: _plain(value) for name, value in feeds.items()}
     if not any(wanted) and all(kind is None for _, kind in arrays.values()):
-        found: list[Any] = session.run(None, {name: value for name, (value, _) in arrays.items()})
+        found: list[object] = session.run(None, {name: value for name, (value, _) in arrays.items()})
         return found
     import onnxruntime
 
@@ -340,7 +340,7 @@ def _own_type(text: str) -> DataType | None:
     return kind if kind is not None and kind.bits and kind.dtype.isbuiltin != 1 else None
 
 
-def _plain(value: Any) -> tuple[Any, int | None]:
+def _plain(value: object) -> tuple[object, int | None]:
     """A value as onnxruntime takes it, and the number of its type where its bits alone are given."""
     if not isinstance(value, np.ndarray):
         return value, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def choose(evaluator: str | None) -> str:
 
 
 def run(
-    model: Document, inputs: Mapping[str, Any], max_bytes: int | None, evaluator: str | None = None
+    model: Document, inputs: Mapping[str, object], max_bytes: int | None, evaluator: str | None = None
 ) -> dict[str, Any]:
     """Run a model; see :meth:`minuend.onnx.model.Model.run`."""
     chosen = _check_runs(model, evaluator)
@@ -65,7 +65,7 @@ def run(
 
 
 def traced(
-    model: Document, inputs: Mapping[str, Any], *, wide: bool, evaluator: str | None = None
+    model: Document, inputs: Mapping[str, object], *, wide: bool, evaluator: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Run a model and return all that its main graph computes, and with ``wide`` its floats in float64.
 
@@ -97,7 +97,7 @@ def _check_runs(model: Document, evaluator: str | None) -> str:
     return chosen
 
 
-def _checked(model: Document, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
+def _checked(model: Document, inputs: Mapping[str, object], max_bytes: int | None) -> dict[str, object]:
     """Check what is given, and what inference says of the sizes that come of it."""
     feeds = _check_inputs(model.proto.graph, inputs)
     if max_bytes is not None:
@@ -132,7 +132,7 @@ def _check_reference(model: Document) -> None:
                 )
 
 
-def _check_sizes(model: Document, feeds: Mapping[str, Any], limit: int) -> None:
+def _check_sizes(model: Document, feeds: Mapping[str, object], limit: int) -> None:
     """Refuse what inference already shows to be too large."""
     given = {
         name: onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
@@ -196,7 +196,7 @@ def _names_read(graph: GraphProto, except_in: Container[str] = ()) -> set[str]:
 # ---- inputs ---------------------------------------------------------------------------------------------------
 
 
-def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _check_inputs(graph: GraphProto, inputs: Mapping[str, object]) -> dict[str, object]:
     """Check what is given against what the graph declares."""
     preset = {tensor.name for tensor in graph.initializer}
     declared = {value.name: value.type for value in graph.input}
@@ -211,11 +211,11 @@ def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any
     return {name: _check_input(name, value, declared[name], sizes) for name, value in inputs.items()}
 
 
-def _names(names: Any) -> str:
+def _names(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names) or "no inputs"
 
 
-def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple[int, str]]) -> Any:
+def _check_input(name: str, value: object, type_: TypeProto, sizes: dict[str, tuple[int, str]]) -> object:
     if not type_.HasField("tensor_type"):
         return value  # a sequence, an optional, a map, or of no declared type: the evaluator's business
     array = np.asarray(value)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
-from onnx.helper import get_attribute_value
 
 from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.onnx.documents import tensors
@@ -111,7 +110,7 @@ class Subtraction:
     scope: Scope
     index: int
     op: OpVersion
-    attributes: Mapping[str, Any]
+    attributes: tensors.Attributes
     types: tuple[TensorType | None, ...]
 
     @property
@@ -210,11 +209,11 @@ def check_form(op: OpVersion, node: NodeProto, where: str) -> None:
 def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
     """Return a node's attributes by name, once for each different way in which callers fill them in."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
-        return [{a.name: get_attribute_value(a) for a in node.attribute}]
+        return [tensors.values_of(node.attribute)]
     *_, outermost = scope.around()
     found: list[dict[str, Any]] = []
     for binding in scope.inferred().bindings.get(outermost.where, [{}]):
-        values = {a.name: get_attribute_value(a) for a in filled_in(node, binding)}
+        values = tensors.values_of(filled_in(node, binding))
         if values not in found:
             found.append(values)
     return found

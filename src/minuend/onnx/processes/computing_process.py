@@ -41,7 +41,7 @@ class Process(Child):
             raise
 
     def run(
-        self, work: str, model: Document, feeds: Mapping[str, Any], limit: int | None, **more: Any
+        self, work: str, model: Document, feeds: Mapping[str, object], limit: int | None, **more: object
     ) -> dict[str, Any]:
         """Do one of :data:`minuend.onnx.processes.computing_child.WORK` with a model.
 

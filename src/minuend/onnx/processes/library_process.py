@@ -13,7 +13,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 import onnx
 from onnx import ModelProto
@@ -116,7 +115,7 @@ def start() -> None:
         pass
 
 
-def _ask(head: Mapping[str, Any], data: bytes, extra: bytes = b"") -> bytes:
+def _ask(head: Mapping[str, object], data: bytes, extra: bytes = b"") -> bytes:
     """Return the answer to a request.
 
     Raises:
