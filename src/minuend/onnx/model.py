@@ -94,10 +94,6 @@ class Model:
         """Return the names of the graph's outputs, in order."""
         return [value.name for value in self.proto.graph.output]
 
-    def walk(self) -> Iterator[walk.Scope]:
-        """Yield every scope that holds nodes; see :func:`minuend.onnx.graphs.walk.walk`."""
-        return walk.walk(self)
-
     def subtractions(self) -> Iterator[Node]:
         """Yield every Sub node, in bodies and functions too, with its version, types and place.
 
