@@ -23,7 +23,7 @@ from minuend.onnx.execution import containers, control, defects, exact, sizes
 from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError, brief
 from minuend.onnx.graphs.call_counts import Key
 from minuend.onnx.graphs.nesting import filled_in
-from minuend.onnx.graphs.scope import MAIN, Scope, main_scope, read_opsets
+from minuend.onnx.graphs.scope import MAIN, Scope, read_opsets
 from minuend.onnx.versions import DIALECT
 
 EVALUATORS = ("onnxruntime", "reference")
@@ -122,7 +122,7 @@ class Interpreter:
             RunError: a node that the evaluator lacks or cannot compute. ResultTooLarge: a result beyond the limit.
             SpecError: a Sub that breaks a rule of its version.
         """
-        plan = self._plan(main_scope(self.model), keep=keep)
+        plan = self._plan(next(Scope.of(self.model)), keep=keep)
         values = Values({**plan.stored, **feeds})
         self._run(plan, values, {})
         return dict(values) if keep else {name: values[name] for name in plan.outputs}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TypeProto
 
@@ -56,7 +56,14 @@ class Scope:
         """Say where a node stands: ``"graph.node[3] 'sub_mean'"``."""
         return place(self.where, i, self.nodes[i])
 
-    # ---- scopes around and within -------------------------------------------------------------------------------
+    # ---- scopes of a model, around and within ------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, model: ModelProto, **own: Any) -> Iterator[Self]:
+        """The scopes of a model's graph and of its local functions; ``own`` is what a subclass adds."""
+        yield cls(model.graph, "graph", model_opsets(model), **own)
+        for function, where in functions(model):
+            yield cls(function, where, read_opsets(function.opset_import), **own)
 
     def around(self) -> Iterator[Self]:
         """The scope itself, then those around it, the outermost last."""
@@ -123,17 +130,6 @@ def is_constant(node: NodeProto) -> bool:
 
 
 # ---- models and functions -------------------------------------------------------------------------------------
-
-
-def main_scope(model: ModelProto) -> Scope:
-    """The scope of a model's graph."""
-    return Scope(model.graph, "graph", model_opsets(model))
-
-
-def function_scopes(model: ModelProto) -> Iterator[Scope]:
-    """The scopes of a model's local functions."""
-    for function, where in functions(model):
-        yield Scope(function, where, read_opsets(function.opset_import))
 
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:

@@ -16,7 +16,7 @@ from minuend.onnx.graphs import scope as scopes
 from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import Inference, infer_types
 from minuend.onnx.graphs.nesting import contained, filled_in
-from minuend.onnx.graphs.scope import MAIN, Types, function_scopes, main_scope
+from minuend.onnx.graphs.scope import MAIN, Types
 from minuend.onnx.versions import DIALECT
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
@@ -64,8 +64,8 @@ def walk(model: Document | ModelProto) -> Iterator[Scope]:
     """
     proto = model if isinstance(model, ModelProto) else model.proto
     inferred = functools.cache(functools.partial(infer_types, model))
-    for one in (main_scope(proto), *function_scopes(proto)):
-        yield from Scope(one.proto, one.where, one.opsets, inferred=inferred).within()
+    for one in Scope.of(proto, inferred=inferred):
+        yield from one.within()
 
 
 def tensor_type(proto: TypeProto) -> TensorType | None:
