@@ -19,7 +19,7 @@ from onnx import ModelProto, TensorProto
 
 from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
-from minuend.onnx.documents import external, saving, tensors
+from minuend.onnx.documents import external, saving
 from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.documents.reading import parsed
 from minuend.onnx.documents.tensors import Array
@@ -109,19 +109,11 @@ class Model:
         Raises:
             FileFormatError, FileNotFoundError: see :class:`minuend.onnx.documents.external.DataFiles`.
         """
-        place = where or f"{self.name}: tensor {tensor.name!r}"
-        if tensors.is_external(tensor):
-            return self.files.array(tensor, place)
-        tensors.check(tensor, place)
-        return tensors.to_array(tensor)
+        return self.files.array(tensor, where or f"{self.name}: tensor {tensor.name!r}")
 
     def blocks(self, tensor: TensorProto, where: str = "") -> tuple[np.dtype[Any], Iterator[Array]]:
         """Return the type of one of its tensors' elements, and an iterator over them; raises as :meth:`array`."""
-        place = where or f"{self.name}: tensor {tensor.name!r}"
-        if tensors.is_external(tensor):
-            return self.files.blocks(tensor, place)
-        array = self.array(tensor, place)
-        return array.dtype, iter([array])
+        return self.files.blocks(tensor, where or f"{self.name}: tensor {tensor.name!r}")
 
     # ---- running ----------------------------------------------------------------------------------------------
 

@@ -30,10 +30,9 @@ from minuend.models.ranges.interval import Range, full, join, of_array, of_block
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.nesting import filled_in, graphs
-from minuend.onnx.graphs.scope import MAIN, functions
+from minuend.onnx.graphs.scope import MAIN, functions, shape_of
 from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas

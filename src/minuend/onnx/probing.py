@@ -13,9 +13,9 @@ from minuend.onnx.cases.graph_cases import build, graph_cases, many
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.call_counts import Calls
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.nesting import all_names
+from minuend.onnx.graphs.scope import shape_of
 from minuend.onnx.graphs.walk import all_tensors
 from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes, operands

@@ -39,9 +39,9 @@ from minuend.onnx.cases.adjacent_operators import (
     int64,
 )
 from minuend.onnx.documents import tensors
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.flow import FUNCTION
 from minuend.onnx.graphs.nesting import captured
+from minuend.onnx.graphs.scope import shape_of
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes.pattern_cases import DIFFERENCE, Built, Feed, GraphCase, Part
 

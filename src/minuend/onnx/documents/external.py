@@ -194,20 +194,19 @@ class DataFiles:
             file.close()
 
     def array(self, tensor: TensorProto, where: str) -> Array:
-        """Return a tensor's elements, read-only."""
+        """Return a tensor's elements, read-only, wherever they are."""
         kind = tensors.check(tensor, where)
+        if not tensors.is_external(tensor):
+            return tensors.to_array(tensor)
         data = self.bytes(tensor, where)
-        shape = tuple(tensor.dims)
         if kind.packed:
             return tensors.to_array(inline(tensor, data))
-        if data.size == 0:
-            return np.empty(shape, kind.dtype)
-        return data.view(_stored(kind)).reshape(shape)
+        return data.view(_stored(kind)).reshape(tuple(tensor.dims))
 
     def elements(self, tensor: TensorProto, where: str) -> Elements:
         """Return a tensor's elements, which are read where they lie if they lie as memory has them."""
         kind = tensors.check(tensor, where)
-        if kind.packed:
+        if kind.packed or not tensors.is_external(tensor):
             return InMemory(self.array(tensor, where))
         ref = reference(tensor, where)
         with self._opened(ref, where) as (file, _):
@@ -216,7 +215,7 @@ class DataFiles:
     def blocks(self, tensor: TensorProto, where: str) -> tuple[np.dtype[Any], Iterator[Array]]:
         """Return the type of a tensor's elements in memory, and an iterator over them, a few megabytes at a time."""
         kind = tensors.check(tensor, where)
-        if kind.packed:
+        if kind.packed or not tensors.is_external(tensor):
             return kind.dtype, iter([self.array(tensor, where)])
         return kind.dtype, self._blocks(reference(tensor, where), _stored(kind), where)
 

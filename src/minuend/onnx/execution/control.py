@@ -13,7 +13,7 @@ from onnx import GraphProto, TypeProto
 from minuend.errors import SpecError
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array, Attributes, Inputs
-from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.graphs.scope import shape_of
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from minuend.onnx.execution import kernels, sizes
 from minuend.onnx.execution.interpreter import EVALUATORS
 from minuend.onnx.graphs import inference, walk
 from minuend.onnx.graphs.call_counts import Calls
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.nesting import name_of, within
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.scope import MAIN, shape_of
 from minuend.onnx.processes import computing_process
 from minuend.onnx.versions import DIALECT
 

@@ -21,9 +21,8 @@ from minuend.onnx.documents import tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.graphs.call_counts import Calls, Key
-from minuend.onnx.graphs.dims import keep_common
 from minuend.onnx.graphs.nesting import attribute_graphs, bodies, contained, filled_in, replace_references, within
-from minuend.onnx.graphs.scope import MAIN, Types, functions, model_opsets, read_opsets
+from minuend.onnx.graphs.scope import MAIN, Types, functions, keep_common, model_opsets, read_opsets
 from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.processes import library_process
 from minuend.onnx.versions import DIALECT

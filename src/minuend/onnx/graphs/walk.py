@@ -13,10 +13,9 @@ from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.graphs import scope as scopes
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import Inference, infer_types
 from minuend.onnx.graphs.nesting import contained, filled_in
-from minuend.onnx.graphs.scope import MAIN, Types
+from minuend.onnx.graphs.scope import MAIN, Types, shape_of
 from minuend.onnx.versions import DIALECT
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
