@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -316,16 +315,17 @@ class _Draft:
     def fused(
         self, reduction: str, behind: str, shape: tuple[int, ...], axes: tuple[int, ...], parameters: tuple[int, ...]
     ) -> list[str]:
-        """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
+        """Several nodes that runtimes know as one, in ONNX's text form."""
         self._value(X, "x", self.dtype, shape, "finite")
         self.constants |= {"two": self._one(2), "half": self._one(0.5), "eps": self._one(2.0**-10)}
         self.constants |= {"axes": int64(axes)} | {name: constant(self.dtype, parameters, name) for name in ("g", "h")}
         self.names = {"A": "x", "B": "b"}
         for nodes, text in ((self.before, f"b = {reduction}(x)"), (self.behind, behind)):
             for line in text.split("; "):
-                output, operator, inputs = re.fullmatch(r"(\w+) = (\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
-                attributes: dict[str, Any] = {"axes": axes} if operator in ("ReduceMean", "ReduceMax") else {}
-                nodes.append(helper.make_node(operator, inputs.split(", "), [output], **attributes))
+                node = onnx.parser.parse_node(line)
+                if node.op_type in ("ReduceMean", "ReduceMax"):
+                    node.attribute.append(helper.make_attribute("axes", axes))
+                nodes.append(node)
         return ["y"]
 
     def inside(self, kind: str) -> list[str]:
@@ -389,7 +389,7 @@ class _Draft:
                 self.constants[name] = known
         first = {f"y_before{i}": array for i, array in enumerate(before)}
         last = {f"y_after{i}": array for i, array in enumerate(row.constants)}
-        self.constants |= {**first, **last}
+        self.constants |= first | last
         self._node(self.behind, row, [*first, "d", *last], "y")
         return ["y"]
 

@@ -93,34 +93,25 @@ def _loop(frame: Frame) -> Sequence[object]:
 
 
 def _scan(frame: Frame) -> Sequence[object]:
-    body: GraphProto = frame.stated["body"]
     count = frame.stated["num_scan_inputs"]
     if frame.opset < 9:
-        return _batched(frame, body, count)
+        return _batched(frame, count)
     states = len(frame.inputs) - count
-    return _scanned(
-        frame, body, frame.inputs[:states], frame.inputs[states:],
-        _per(frame, "scan_input_axes", count), _per(frame, "scan_input_directions", count),
-        _per(frame, "scan_output_axes", len(body.output) - states),
-        _per(frame, "scan_output_directions", len(body.output) - states),
-    )  # fmt: skip
+    return _scanned(frame, frame.inputs[:states], frame.inputs[states:])
 
 
 def _per(frame: Frame, name: str, count: int) -> list[int]:
+    """An attribute with a number for each of several values, 0 where it states none."""
     given = list(frame.stated.get(name) or ())
     return given + [0] * (count - len(given))
 
 
-def _scanned(
-    frame: Frame,
-    body: GraphProto,
-    states: Sequence[object],
-    sequences: Sequence[Array],
-    axes: Sequence[int],
-    directions: Sequence[int],
-    out_axes: Sequence[int],
-    out_directions: Sequence[int],
-) -> list[Any]:
+def _scanned(frame: Frame, states: Sequence[object], sequences: Sequence[Array]) -> list[Any]:
+    body: GraphProto = frame.stated["body"]
+    axes = _per(frame, "scan_input_axes", len(sequences))
+    directions = _per(frame, "directions" if frame.opset < 9 else "scan_input_directions", len(sequences))
+    out_axes = _per(frame, "scan_output_axes", len(body.output) - len(states))
+    out_directions = _per(frame, "scan_output_directions", len(body.output) - len(states))
     lengths = {sequence.shape[axis] for sequence, axis in zip(sequences, axes, strict=True)}
     if len(lengths) != 1:
         raise SpecError("inputs", f"Scan takes sequences of one length; they have {sorted(lengths)}")
@@ -139,20 +130,15 @@ def _scanned(
     return [*state, *(frame.stacked(v[::-1] if back else v, axis, type_) for v, type_, axis, back in made)]
 
 
-def _batched(frame: Frame, body: GraphProto, count: int) -> list[object]:
+def _batched(frame: Frame, count: int) -> list[object]:
     """Scan-8: every state and sequence has a first axis of batches, and each batch a length of its own."""
     lengths, *values = frame.inputs
     states, sequences = values[: len(values) - count], values[len(values) - count :]
-    outputs = len(body.output) - len(states)
     longest = sequences[0].shape[1]
     found = []
     for k in range(sequences[0].shape[0]):
         own = longest if lengths is None else int(lengths[k])
-        parts = [sequence[k, :own] for sequence in sequences]
-        of_batch = _scanned(
-            frame, body, [state[k] for state in states], parts, [0] * count, _per(frame, "directions", count),
-            [0] * outputs, [0] * outputs,
-        )  # fmt: skip
+        of_batch = _scanned(frame, [state[k] for state in states], [sequence[k, :own] for sequence in sequences])
         for i in range(len(states), len(of_batch)):
             short = of_batch[i]
             of_batch[i] = np.zeros((longest, *short.shape[1:]), short.dtype)
