@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minuend.errors import DTypeError, Unsupported, listed
 from minuend.files.base import Tensor, TensorFile, clipped
@@ -18,7 +18,7 @@ from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
-    from onnx import TensorProto
+    from onnx import NodeProto, TensorProto
 
     from minuend.onnx.model import Model
 
@@ -47,7 +47,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     return TensorFile(path, NAMED, openers, sources=model.sources())
 
 
-def _of_node(opener: Callable[[str, TensorProto], Tensor], node: Any) -> Tensor:
+def _of_node(opener: Callable[[str, TensorProto], Tensor], node: NodeProto) -> Tensor:
     """Return the tensor of a Constant node."""
     from minuend.onnx.documents.tensors import constant
 

@@ -90,7 +90,7 @@ class _Lifting(Attempts):
                 self.broken.update(node.output)
         self.graph.outputs = [value.name for value in proto.output]
 
-    def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: Any) -> None:
+    def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: object) -> None:
         if not self.attempt(place, work, *given):
             self.broken.update(outputs)
 
@@ -247,7 +247,7 @@ _KINDS: dict[str, Callable[[_Lifting, NodeProto, str], None]] = {
 }
 
 
-def _attributes(node: NodeProto, known: Sequence[str]) -> dict[str, Any]:
+def _attributes(node: NodeProto, known: Sequence[str]) -> tensors.Attributes:
     """Return those of a node's attributes that say something; others begin with ``__``."""
     return tensors.values_of(a for a in node.attribute if a.name in known)
 

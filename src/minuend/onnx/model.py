@@ -32,7 +32,7 @@ from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
 
 
-def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Model:
+def read(source: object, *, base_dir: str | os.PathLike[str] | None = None) -> Model:
     """Read an ONNX model and check its structure.
 
     Args:
@@ -185,7 +185,7 @@ class Model:
         """
         saving.save(self, os.fspath(path), inputs)
 
-    def copies(self, original: Any, path: str) -> dict[str, str]:
+    def copies(self, original: object, path: str) -> dict[str, str]:
         """Return the file to copy where this model is the one that was read; see :mod:`minuend.models.opening`."""
         if not isinstance(original, Model) or original.path is None or original.notes or self.proto != original.proto:
             return {}

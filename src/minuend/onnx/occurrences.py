@@ -428,7 +428,7 @@ class _Analysis:
         carried = [join(pair) for pair in zip(before, outs, strict=False)]
         return [replace(r, constant=False) for r in (*carried, *outs[len(carried) :])]
 
-    def _states(self, node: NodeProto, given: Sequence[Any]) -> int:
+    def _states(self, node: NodeProto, given: Sequence[object]) -> int:
         scanned = next((a.i for a in node.attribute if a.name == "num_scan_inputs"), 0)
         return max(len(given) - scanned, 0)
 

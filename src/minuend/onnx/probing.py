@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
+from minuend.core.shapes import Dim
 from minuend.names import Names
 from minuend.onnx.cases.graph_cases import build, graph_cases, many
 from minuend.onnx.documents import external, tensors
@@ -17,6 +17,7 @@ from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.nesting import all_names
 from minuend.onnx.graphs.scope import shape_of
 from minuend.onnx.graphs.walk import all_tensors
+from minuend.onnx.model import Model
 from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes, operands
 
@@ -57,7 +58,7 @@ def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
     return model.SerializeToString(), b""
 
 
-def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
+def declared(model: Model) -> Iterator[tuple[str, str, tuple[Dim, ...] | None]]:
     """Yield name, element type and dims of every input that has to be given."""
     stored = {tensor.name for tensor in model.proto.graph.initializer}
     for value in model.proto.graph.input:
@@ -69,7 +70,7 @@ def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
         yield value.name, kind.name, shape_of(value.type)
 
 
-def nbytes(model: Any) -> int:
+def nbytes(model: Model) -> int:
     """Bytes of a model's tensors.
 
     Raises:
@@ -82,7 +83,7 @@ def nbytes(model: Any) -> int:
     return sum(kind.nbytes(math.prod(tensor.dims)) for kind, tensor in kinds if kind is not None)
 
 
-def model_bytes(model: Any, watched: Sequence[str], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
+def model_bytes(model: Model, watched: Sequence[str], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
     """Return a model in one piece with more outputs, and the numbers of those that leave as float32 for bfloat16."""
     proto = ModelProto()
     proto.CopyFrom(model.proto)

@@ -81,7 +81,7 @@ def widened(model: Model, values: Mapping[str, Any], note: Callable[[str], None]
     return wide
 
 
-def _like(result: Any, own: Array) -> bool:
+def _like(result: object, own: Array) -> bool:
     return isinstance(result, np.ndarray) and result.shape == own.shape
 
 
@@ -94,7 +94,7 @@ def _moved(array: Array, relative: float, rng: np.random.Generator) -> Array:
     return moved
 
 
-def _in_float64(node: NodeProto, opsets: Mapping[str, int], given: list[Any]) -> list[Any] | None:
+def _in_float64(node: NodeProto, opsets: Mapping[str, int], given: list[object]) -> list[object] | None:
     """What a node gives for inputs in float64; ``None`` where ONNX's evaluator does not say, or says it wrongly."""
     if node.domain not in MAIN or node.op_type in _SLOW:
         return None
@@ -126,8 +126,8 @@ def _float_type(number: int) -> bool:
 
 
 def _in_own_type(
-    node: NodeProto, opsets: Mapping[str, int], own: list[Any], given: list[Any], where: str
-) -> list[Any] | None:
+    node: NodeProto, opsets: Mapping[str, int], own: list[Any], given: list[object], where: str
+) -> list[object] | None:
     """What a node gives for inputs in float64 that are rounded to its own types."""
     if any(one.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for one in node.attribute):
         return None

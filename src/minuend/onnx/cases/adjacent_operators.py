@@ -10,17 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from minuend.models.matching import BITWISE, COMPARISONS
 from minuend.models.patterns import Const, Term, X
+from minuend.onnx.documents.tensors import Array
 
 
-def int64(values: object) -> Any:
+def int64(values: npt.ArrayLike) -> Array:
     """Return sizes or positions as ONNX has them."""
     return np.asarray(values, np.int64)
 
 
-def float32(*values: float) -> Any:
+def float32(*values: float) -> Array:
     """Return parameters of an operator."""
     return np.asarray(values, np.float32)
 
@@ -60,7 +62,7 @@ class Operator:
     types: tuple[str, ...] = ("float16",)
     source: str = ""
     places: tuple[str, ...] = ("maker", "reader")
-    index: tuple[int, Any, tuple[Any, ...]] | None = None
+    index: tuple[int, list[int], tuple[Array, ...]] | None = None
     floats: bool = True
 
 
@@ -164,7 +166,7 @@ def _networks() -> list[Operator]:
 def _indices() -> list[Operator]:
     """Readers of int64 that say where or how much: what is there, and the inputs before and behind it."""
     image, one = np.ones(IMAGE, np.float32), int64([1])
-    rows: list[tuple[str, list[int], tuple[Any, ...], tuple[Any, ...]]] = [
+    rows: list[tuple[str, list[int], tuple[Array, ...], tuple[Array, ...]]] = [
         ("Gather", [3, 0, 5, 7], (image,), ()),
         ("Reshape", [16, 8, 16], (image,), ()),
         ("Expand", [2, 8, 16, 16], (image,), ()),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
@@ -38,6 +38,7 @@ from minuend.onnx.cases.adjacent_operators import (
     int64,
 )
 from minuend.onnx.documents import tensors
+from minuend.onnx.documents.tensors import Array
 from minuend.onnx.graphs.flow import FUNCTION
 from minuend.onnx.graphs.nesting import captured
 from minuend.onnx.graphs.scope import shape_of
@@ -95,7 +96,7 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
 def _together(dtype: str) -> Iterator[GraphCase]:
     """Operators that runtimes know as one."""
     for shape in (IMAGE, (64,)):
-        how: tuple[Any, ...] = ("fused", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:])
+        how: tuple[object, ...] = ("fused", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:])
         yield GraphCase(Softmax(), dtype, how, mixes=True)
     last = ((IMAGE, (-1,), IMAGE[-1:]), ((64,), (-1,), (64,)))
     others = ((IMAGE, (1,), (IMAGE[1], 1, 1)), (IMAGE, (2, 3), (IMAGE[1], 1, 1)))
@@ -209,7 +210,7 @@ def build(case: GraphCase) -> Built:
     return draft.built(outputs)
 
 
-def many(dtype: str, scalars: Any, shape: tuple[int, ...]) -> Part:
+def many(dtype: str, scalars: Array, shape: tuple[int, ...]) -> Part:
     """Return a model whose outputs are its input less each of some scalars, constants of the model."""
     opset = _OPSET if dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
     value = functools.partial(helper.make_tensor_value_info, elem_type=_number(dtype), shape=shape)
@@ -231,7 +232,7 @@ class _Draft:
         self.case, self.dtype = case, case.dtype
         self.before: list[NodeProto] = []
         self.behind: list[NodeProto] = []
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, Array] = {}
         self.feeds: dict[str, Feed] = {}
         self.names = {"A": "a", "B": "b"}
         self.opset = _OPSET if self.dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
@@ -335,7 +336,7 @@ class _Draft:
         self.before.append(helper.make_node("Add", ["x", "b"], ["a"]))
         return ["d"]
 
-    def _one(self, value: float) -> Any:
+    def _one(self, value: float) -> Array:
         return np.array(value).astype(TYPES[self.dtype].memory)
 
     def _around(self, subtract: NodeProto) -> list[NodeProto]:
@@ -369,7 +370,9 @@ class _Draft:
         self.functions.append(helper.make_function("local", "difference", ["left", "right"], ["d"], [subtract], opsets))
         return [helper.make_node("difference", ["a", "b"], ["d"], domain="local")]
 
-    def _body(self, nodes: list[NodeProto], inputs: list[Any], outputs: list[str]) -> onnx.GraphProto:
+    def _body(
+        self, nodes: list[NodeProto], inputs: list[tuple[str, str, tuple[int, ...]]], outputs: list[str]
+    ) -> onnx.GraphProto:
         given = [helper.make_tensor_value_info(name, _number(dtype), shape) for name, dtype, shape in inputs]
         kinds = {"goes": "bool"}
         made = [helper.make_tensor_value_info(one, _number(kinds.get(one, self.dtype)), None) for one in outputs]
@@ -492,7 +495,7 @@ class _Draft:
         if feed is None:
             known = [one for one in map(self._known_shape, self.names.values()) if one is not None]
             feed = Feed(self.dtype, np.broadcast_shapes(*known), "any")
-        dims: Any = feed.shape
+        dims: Sequence[int | str] = feed.shape
         if self.case.dynamic and not static and self.case.how[0] != "index":
             dims = [f"n{i}_{size}" for i, size in enumerate(feed.shape)]
         return helper.make_tensor_value_info(name, _number(feed.dtype), dims)
@@ -515,15 +518,15 @@ def _number(dtype: str) -> int:
     return TensorProto.BOOL if dtype == "bool" else tensors.number(dtype)
 
 
-def _tensor(array: Any, name: str) -> TensorProto:
+def _tensor(array: npt.ArrayLike, name: str) -> TensorProto:
     array = np.asarray(array)
     return helper.make_tensor(name, _number(array.dtype.name), array.shape, array.tobytes(), raw=True)
 
 
-def constant(dtype: str, shape: tuple[int, ...], name: str) -> Any:
+def constant(dtype: str, shape: tuple[int, ...], name: str) -> Array:
     """Return a constant of ordinary numbers, none of them zero."""
     if dtype == "bool":
-        return np.arange(int(np.prod(shape))).reshape(shape) % 3 == 0
+        return np.equal(np.arange(int(np.prod(shape))).reshape(shape) % 3, 0)
     element = TYPES[dtype]
     # The same numbers for every constant of a size: so what is added is taken away again, as rounding tricks do.
     if shape == ():
@@ -533,4 +536,4 @@ def constant(dtype: str, shape: tuple[int, ...], name: str) -> Any:
     if element.is_integer:
         return source.integers(1, 7, shape).astype(element.memory)
     found = source.standard_normal(shape).astype(np.float32) * np.float32(2)
-    return np.where(found == 0, np.float32(1), found).astype(element.memory)
+    return np.asarray(np.where(found == 0, np.float32(1), found)).astype(element.memory)

@@ -221,7 +221,7 @@ def _check_range(entries: Sequence[int], kind: DataType, field: str, where: str)
     if kind.dtype.kind in "iub" and not kind.packed:
         low, high = kind.element.limits if kind.element else (0, 1)
         what = ""
-    values: Any = np.array(entries, np.uint64 if field == "uint64_data" else np.int32)
+    values: Array = np.array(entries, np.uint64 if field == "uint64_data" else np.int32)
     bad = np.flatnonzero((values < low) | (values > high))
     if bad.size:
         at = int(bad[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
@@ -205,12 +204,12 @@ def check_form(op: OpVersion, node: NodeProto, where: str) -> None:
         raise SpecError("inputs", f"{op} needs a name for each of its inputs and outputs; one is empty", where=where)
 
 
-def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
+def _bound_attributes(scope: Scope, node: NodeProto) -> list[tensors.Attributes]:
     """Return a node's attributes by name, once for each different way in which callers fill them in."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return [tensors.values_of(node.attribute)]
     *_, outermost = scope.around()
-    found: list[dict[str, Any]] = []
+    found: list[tensors.Attributes] = []
     for binding in scope.inferred().bindings.get(outermost.where, [{}]):
         values = tensors.values_of(filled_in(node, binding))
         if values not in found:
