@@ -34,7 +34,7 @@ def to_graph(model: Model) -> Graph:
             constant. Its initializers become constants.
 
     Returns:
-        The graph; ``losses`` tells what the model said beyond it.
+        The graph; ``losses`` lists what it cannot hold of the model.
 
     Raises:
         ConversionRefused: other nodes, or ones that a graph cannot say; all of them are listed.
@@ -283,7 +283,7 @@ def _reshaped(wanted: tuple[int, ...], come: Shape, zeros: bool) -> tuple[int, .
 
 
 def _losses(model: Model, defaults: Sequence[str]) -> list[str]:
-    """Say what a model tells beyond its graph."""
+    """Say what a model holds beyond its graph."""
     proto = model.proto
     graph = proto.graph
     found = [f"input {name!r} has a default value that could be replaced; it is constant now" for name in defaults]

@@ -47,7 +47,7 @@ _MOST_CALLS = 2000
 """Calls of functions that are followed one by one; beyond, their operands can be anything."""
 
 _FOLLOWED = frozenset((*RULES, *CONDITIONS))
-"""Operators whose inputs tell of their results."""
+"""Operators whose inputs bound their results."""
 
 Key: TypeAlias = tuple[str, str, str]
 
@@ -225,10 +225,10 @@ class _Analysis:
         graph = self.scopes["graph"]
         frame = _Frame(graph, ChainMap(self._initializers(graph)))
         for value in graph.proto.input:
-            if value.name not in frame.values:
-                given = full(self._dtype(graph, value.name), "input")
-                frame.values[value.name] = self._used(frame, value.name, given)
-            self._meet(frame, value.name)
+            if value.name in frame.values:
+                self._meet(frame, value.name)
+            else:
+                self._set(frame, value.name, full(self._dtype(graph, value.name), "input"))
         self._follow(frame, wanted)
         return frame
 
@@ -241,20 +241,15 @@ class _Analysis:
                 live.update(node.input)  # what bodies take from outside they may not need
                 fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
                 if fine and self._function(node) is None and (node.op_type in DEMANDS or node.op_type in BACK):
-                    steps.append((self._asking(frame, node), list(node.input), list(node.output)))
+                    steps.append((self._as_demanded(frame, node), list(node.input), list(node.output)))
         return demands(steps[::-1])
 
-    def _asking(self, frame: _Frame, node: NodeProto) -> Step:
+    def _as_demanded(self, frame: _Frame, node: NodeProto) -> Step:
         """A node as far as demands look at it: of tables and weights the types alone, so that they are not read."""
         if self._solves(frame.scope, node):
             return self._with_ranges(frame, node)
         types = {name: full(self._dtype(frame.scope, name)) for name in node.input if name}
         return self._with_ranges(frame, node, types)
-
-    def _used(self, frame: _Frame, name: str, found: Range) -> Range:
-        """What a value of the graph can hold if it is used as it has to be."""
-        demanded = self.demands.get(name) if frame.scope.where == "graph" else None
-        return found if demanded is None else narrowed(found, demanded)
 
     def operands(self, one: Subtraction) -> tuple[Range, ...]:
         """What a node's operands can hold, in all of its calls together."""
@@ -294,7 +289,7 @@ class _Analysis:
         return need
 
     def _solves(self, scope: Scope, node: NodeProto) -> bool:
-        """Whether what a node's result is used for can tell of an operand, if the other is known."""
+        """Whether the use of a node's result can bound an operand, if the other is known."""
         return node.op_type in ("Add", "Sub") and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
@@ -326,9 +321,14 @@ class _Analysis:
             for j, name in enumerate(node.output):
                 if name:
                     dtype = self._dtype(scope, name)
-                    one = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
-                    frame.values[name] = self._used(frame, name, one)
-                    self._meet(frame, name)
+                    self._set(frame, name, typed(results[j] if j < len(results) else Range(None), dtype, node.op_type))
+
+    def _set(self, frame: _Frame, name: str, found: Range) -> None:
+        """Set what a value can hold, as far as what is demanded of it and what is assumed of it reach."""
+        if frame.scope.where == "graph" and name in self.demands:
+            found = narrowed(found, self.demands[name])
+        frame.values[name] = found
+        self._meet(frame, name)
 
     def _meet(self, frame: _Frame, name: str) -> None:
         """Take in what is assumed of a value of the graph or of a body; names in functions are each call's own."""
@@ -448,8 +448,7 @@ class _Analysis:
                 known = full((given[i] or Range(None)).dtype, "carried by a loop")
             elif kind == "Scan" and i >= states and i < len(given):
                 known = replace(given[i] or Range(None), constant=False)
-            inside.values[value.name] = known
-            self._meet(inside, value.name)
+            self._set(inside, value.name, known)
         self._follow(inside, body.outputs)
         return [self.value(inside, name) for name in body.outputs]
 

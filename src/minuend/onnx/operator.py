@@ -88,7 +88,7 @@ def run(
 
     Args:
         op: the version. a, b: the operands. attributes: what the node states, by name. out: where to write.
-        name: the node's name. where: its place, which errors tell.
+        name: the node's name. where: its place, for errors.
     """
     try:
         x, y, element = operands(a, b)

@@ -86,7 +86,7 @@ def _of_shapes(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vect
             continue
         relation, rule = cases.RELATIONS[name], op.broadcasting
         layouts = relation.layouts[rule](few)
-        if name == "scalar":  # one for each operand tells as much as all
+        if name == "scalar":  # one for each operand is as good as all
             layouts = [layouts[0], layouts[-1]] if rule == "numpy" else layouts[:1]
         if name == "rank 0":  # one for each value class
             layouts = list({int(operation.classes): operation for operation in reversed(layouts)}.values())[::-1]

@@ -156,7 +156,7 @@ class DataFiles:
             pass
 
     def bytes(self, tensor: TensorProto, where: str) -> Array:
-        """Return the bytes of a tensor, read-only; the same array as long as somebody holds it.
+        """Return the bytes of a tensor, read-only; the same array while it is in use.
 
         Raises:
             FileFormatError: see :func:`reference` and :meth:`path`; or the file is too short, or not the one whose

@@ -87,8 +87,8 @@ def data_type(number: int) -> DataType | None:
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
     element = _ELEMENTS.get(word)
     bits = 0 if word == "STRING" else 6 if word.startswith("FLOAT6") else dtype.itemsize * 8
-    held_in = helper.tensor_dtype_to_field(number)
-    return DataType(number, word, held_in, element.bits if element else bits, dtype, element)
+    field = helper.tensor_dtype_to_field(number)
+    return DataType(number, word, field, element.bits if element else bits, dtype, element)
 
 
 def element_kind(type_: TypeProto | None) -> DataType | None:

@@ -47,7 +47,7 @@ def check_model(model: ModelProto) -> None:
     """Check the structure of a model; :mod:`.normalising` has put right what onnxruntime reads otherwise.
 
     Raises:
-        FileFormatError: a rule is broken; the message tells which, and where.
+        FileFormatError: a rule is broken; the message says which, and where.
     """
     # 1. There is an IR version.
     if model.ir_version < 1:
