@@ -29,8 +29,8 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 import minuend as mn
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.errors import MinuendError, SpecError
-from minuend.onnx.graphs.flow import captured
 from minuend.onnx.graphs.inference import infer_types
+from minuend.onnx.graphs.nesting import captured
 from minuend.onnx.graphs.walk import Scope, walk
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values

@@ -13,7 +13,6 @@ import onnx
 import pytest
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
-from onnx.reference import ReferenceEvaluator
 
 from minuend import onnx as mo
 from minuend.errors import SpecError, Unsupported
@@ -21,22 +20,11 @@ from minuend.onnx import operator
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 
-UPSTREAM = {
-    # onnx 1.23's own evaluator fails too: the Loop of Range's function body returns its scan output as (n, 1).
-    "test_range_float_type_positive_delta_expanded",
-    "test_range_float16_type_positive_delta_expanded",
-    "test_range_bfloat16_type_positive_delta_expanded",
-    "test_range_int32_type_negative_delta_expanded",
-}
-
 TAKES_NO_SUB = {
     # Its Sub stands in the branch of an If that align_corners=0 does not take.
     "test_affine_grid_2d_expanded",
     "test_affine_grid_3d_expanded",
 }
-
-SOFTMAX_OF_INFINITY = "ignore:invalid value encountered in subtract:RuntimeWarning:onnx.reference.ops.op_softmax"
-"""ONNX's Softmax is NumPy code; fully masked attention makes it subtract infinities."""
 
 
 def nodes(proto: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
@@ -105,39 +93,22 @@ def run_case(name: str) -> None:
     suite(f"{name}_cpu").debug()
 
 
-def known_failure(name: str):
-    return [pytest.mark.xfail(raises=AssertionError, reason="ONNX's own evaluator fails too")] * (name in UPSTREAM)
-
-
-@pytest.mark.filterwarnings(SOFTMAX_OF_INFINITY)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=known_failure(name)) for name in sorted(CASES)])
+@pytest.mark.parametrize("name", sorted(CASES))
 def test_onnx_backend_case(name, computed):
     run_case(name)
     assert bool(computed) is (name not in TAKES_NO_SUB), "whether a Sub of this case was computed here"
 
 
 @pytest.mark.skipif(not onnx.__version__.startswith("1.23."), reason="the numbers are those of onnx 1.23")
-def test_onnx_1_23_has_173_cases_with_a_sub_of_which_4_fail_upstream():
+def test_onnx_1_23_has_173_cases_with_a_sub():
     assert len(CASES) == 173
-    assert len(CASES.keys() - UPSTREAM) == 169
 
 
-@pytest.mark.filterwarnings(SOFTMAX_OF_INFINITY)
 def test_the_cases_compute_over_300_differences_here(computed):
-    for name in CASES.keys() - UPSTREAM:
+    for name in CASES:
         run_case(name)
     assert len(computed) > 300
     assert {"float32", "int64", "uint8", "int8", "uint16", "int16", "uint32", "uint64"} <= set(computed)
-
-
-@pytest.mark.parametrize("name", sorted(UPSTREAM))
-def test_what_is_expected_to_fail_fails_with_onnx_own_evaluator(name):
-    case = CASES[name]
-    evaluator = ReferenceEvaluator(case.model)
-    for inputs, expected in case.data_sets:
-        results = evaluator.run(None, dict(zip(evaluator.input_names, inputs, strict=True)))
-        with pytest.raises(AssertionError, match="Output 0 has incorrect shape"):
-            Runner.assert_similar_outputs(expected, results, case.rtol, case.atol)
 
 
 def test_a_wrong_kernel_fails_the_suite(monkeypatch):
@@ -250,7 +221,7 @@ def test_the_backend_is_onnx_own_interface_and_has_no_other_lazy_names():
 def test_without_onnx_the_backend_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.delitem(sys.modules, "minuend.onnx.backend")
-    monkeypatch.delitem(sys.modules, "minuend.onnx.execution.evaluator")
+    monkeypatch.delitem(sys.modules, "minuend.onnx.execution.interpreter")
     monkeypatch.delattr(mo, "backend")
     with pytest.raises(ModuleNotFoundError) as caught:
         mo.Backend  # noqa: B018

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto
 from onnx.backend import base
 
 from minuend.errors import SpecError, Unsupported
-from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx.execution.interpreter import Interpreter
 from minuend.onnx.graphs.scope import MAIN
 
 RUNNER_OPTIONS = ("rtol", "atol")
@@ -22,13 +23,14 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
     """A prepared model."""
 
     def __init__(self, model: ModelProto) -> None:
-        self.evaluator = Evaluator(model)
+        self._outputs = [value.name for value in model.graph.output]
+        self._interpreter = Interpreter(model, None, evaluator="reference", refuses=False)
         preset = {init.name for init in model.graph.initializer}
         preset.update(init.values.name for init in model.graph.sparse_initializer)
         self.inputs = [i.name for i in model.graph.input]
         self.required = [name for name in self.inputs if name not in preset]
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def run(self, inputs: object, **kwargs: object) -> tuple[Any, ...]:
         """Run the model.
 
         Args:
@@ -42,9 +44,10 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
             SpecError: inputs missing or too many; a Sub node that breaks a rule of its version.
         """
         _no_options(kwargs)
-        return tuple(self.evaluator.run(None, self._feeds(inputs)))
+        found = self._interpreter.run(self._feeds(inputs))
+        return tuple(found[name] for name in self._outputs)
 
-    def _feeds(self, inputs: Any) -> dict[str, Any]:
+    def _feeds(self, inputs: object) -> dict[str, object]:
         if isinstance(inputs, Mapping):
             feeds = dict(inputs)
         elif isinstance(inputs, Sequence) and not isinstance(inputs, str | bytes):
@@ -83,7 +86,7 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         return device.partition(":")[0] == "CPU"
 
     @classmethod
-    def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> BackendRep:
+    def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: object) -> BackendRep:
         """Check a model with ONNX's checker and make it ready to run.
 
         Args:
@@ -99,7 +102,12 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
 
     @classmethod
     def run_node(
-        cls, node: NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+        cls,
+        node: NodeProto,
+        inputs: Sequence[object],
+        device: str = "CPU",
+        outputs_info: Iterable[tuple[npt.DTypeLike, Iterable[int]]] | None = None,
+        **kwargs: Any,
     ) -> tuple[Any, ...]:
         """Check and run one node.
 
@@ -128,7 +136,9 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         given = [name for name in node.input if name]
         if len(inputs) != len(given):
             raise SpecError("inputs", f"{len(inputs)} inputs for a node that has {len(given)}", where="node")
-        results = tuple(Evaluator(graph, opsets=opsets).run(None, dict(zip(given, inputs, strict=True))))
+        imports = [onnx.helper.make_opsetid(*row) for row in opsets.items()]
+        model = ModelProto(ir_version=onnx.IR_VERSION, graph=graph, opset_import=imports)
+        results = BackendRep(model).run(dict(zip(given, inputs, strict=True)))
         for i, (result, (dtype, shape)) in enumerate(zip(results, outputs_info or (), strict=outputs_info is not None)):
             if result.dtype != np.dtype(dtype) or result.shape != tuple(shape):
                 raise SpecError(
@@ -144,7 +154,7 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
             raise Unsupported(f"minuend runs models on the CPU; no device {device!r}")
 
 
-def _no_options(options: Mapping[str, Any]) -> None:
+def _no_options(options: Mapping[str, object]) -> None:
     for name in options:
         if name not in RUNNER_OPTIONS:
             raise TypeError(f"minuend's backend has no option {name!r}")

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minuend.errors import DTypeError, Unsupported, listed
 from minuend.files.base import Tensor, TensorFile, clipped
 from minuend.files.formats.plain_types import plain_type
 from minuend.files.packages import need
-from minuend.files.stored_elements import InMemory
 from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
-    from onnx import TensorProto
+    from onnx import NodeProto, TensorProto
 
     from minuend.onnx.model import Model
 
@@ -48,7 +47,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     return TensorFile(path, NAMED, openers, sources=model.sources())
 
 
-def _of_node(opener: Callable[[str, TensorProto], Tensor], node: Any) -> Tensor:
+def _of_node(opener: Callable[[str, TensorProto], Tensor], node: NodeProto) -> Tensor:
     """Return the tensor of a Constant node."""
     from minuend.onnx.documents.tensors import constant
 
@@ -69,7 +68,4 @@ def _tensor(model: Model, name: str, proto: TensorProto, *, every_type: bool) ->
     if element is None:
         words = (spellings[-1] for spellings in SPELLINGS.values())
         raise DTypeError("types", f"element type {kind.word!r}; expected {listed(words)}", where=where)
-    shape = tuple(proto.dims)
-    if tensors.is_external(proto):
-        return Tensor(name, element, shape, functools.partial(model.files.elements, proto, where))
-    return Tensor(name, element, shape, lambda: InMemory(model.array(proto, where).reshape(shape)))
+    return Tensor(name, element, tuple(proto.dims), functools.partial(model.files.elements, proto, where))

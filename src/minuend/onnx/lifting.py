@@ -6,15 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from onnx import NodeProto, TensorProto, TypeProto, ValueInfoProto
-from onnx.helper import get_attribute_value
 
 from minuend.core.shapes import Broadcast, Shape, format_shape, numpy, size, static
 from minuend.errors import ConversionRefused, listed
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.model import Model
@@ -37,7 +34,7 @@ def to_graph(model: Model) -> Graph:
             constant. Its initializers become constants.
 
     Returns:
-        The graph; ``losses`` tells what the model said beyond it.
+        The graph; ``losses`` lists what it cannot hold of the model.
 
     Raises:
         ConversionRefused: other nodes, or ones that a graph cannot say; all of them are listed.
@@ -84,7 +81,8 @@ class _Lifting(Attempts):
                 self.refuse(place, f"{title} is not one of {listed(_KINDS)}", node.output)
             elif schemas.refers(node):
                 self.refuse(place, "an attribute is a function's, and it stands in none", node.output)
-            elif wrong := schemas.invalid(node, self.opset, self.types_for(node)):
+            # A Sub is judged by the rules of its own version.
+            elif wrong := schemas.invalid(node, self.opset, ({} if node.op_type == "Sub" else self.scope.protos).get):
                 self.refuse(place, f"{schemas.INVALID}{wrong}", node.output)
             elif not any(name in self.broken for name in node.input):
                 self.piece(place, node.output, kind, self, node, place)
@@ -92,12 +90,7 @@ class _Lifting(Attempts):
                 self.broken.update(node.output)
         self.graph.outputs = [value.name for value in proto.output]
 
-    def types_for(self, node: NodeProto) -> Callable[[str], TypeProto | None]:
-        """The types that a node is judged by; those of a Sub are left to the rules of its own version."""
-        known = {} if node.op_type == "Sub" else self.scope.protos
-        return known.get
-
-    def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: Any) -> None:
+    def piece(self, place: str, outputs: Sequence[str], work: Callable[..., None], *given: object) -> None:
         if not self.attempt(place, work, *given):
             self.broken.update(outputs)
 
@@ -192,18 +185,12 @@ class _Lifting(Attempts):
         self.make("identity", node, place, self.type_of(node.input[0]).shape)
 
     def constant_node(self, node: NodeProto, place: str) -> None:
-        stated = {a.name: a for a in node.attribute}
-        if len(stated) != 1:
-            raise Refused(f"Constant has one attribute; the node has {len(stated)}")
-        ((name, attribute),) = stated.items()
-        if name == "value":
-            self.constant(node.output[0], attribute.t)
-            return
-        dtype = tensors.CONSTANTS
-        if name not in dtype or name not in schemas.schema("Constant", self.opset).attributes:
-            raise Refused(f"Constant with {name} is not a dense tensor of numbers")
-        array: Array = np.array(get_attribute_value(attribute), dtype[name])
-        self.graph.add(Value(node.output[0], TensorType(dtype[name], array.shape), array))
+        if len(node.attribute) != 1:
+            raise Refused(f"Constant has one attribute; the node has {len(node.attribute)}")
+        tensor = tensors.constant(node)
+        if tensor is None:
+            raise Refused(f"Constant with {node.attribute[0].name} is not a dense tensor of numbers")
+        self.constant(node.output[0], tensor)
 
     def reshape(self, node: NodeProto, place: str) -> None:
         wanted = self.numbers(node, "shape", 1, 5)
@@ -260,9 +247,9 @@ _KINDS: dict[str, Callable[[_Lifting, NodeProto, str], None]] = {
 }
 
 
-def _attributes(node: NodeProto, known: Sequence[str]) -> dict[str, Any]:
+def _attributes(node: NodeProto, known: Sequence[str]) -> tensors.Attributes:
     """Return those of a node's attributes that say something; others begin with ``__``."""
-    return {a.name: get_attribute_value(a) for a in node.attribute if a.name in known}
+    return tensors.values_of(a for a in node.attribute if a.name in known)
 
 
 def _axes(stated: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -296,7 +283,7 @@ def _reshaped(wanted: tuple[int, ...], come: Shape, zeros: bool) -> tuple[int, .
 
 
 def _losses(model: Model, defaults: Sequence[str]) -> list[str]:
-    """Say what a model tells beyond its graph."""
+    """Say what a model holds beyond its graph."""
     proto = model.proto
     graph = proto.graph
     found = [f"input {name!r} has a default value that could be replaced; it is constant now" for name in defaults]

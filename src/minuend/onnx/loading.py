@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from onnx import ModelProto, TensorProto
 
@@ -15,6 +16,8 @@ from minuend.onnx.opsets.schemas import newest as newest_known
 from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,12 @@ def _installed() -> list[tuple[str, str]]:
 
 def _loads(runtime: str, release: str) -> tuple[int | None, int | None]:
     """What a release loads; one that was not queried loads what the next older one does."""
-    rows = {_parts(known): loads for known, loads in quirks(runtime).loaded.items()}
-    older = [known for known in rows if known <= _parts(release)]
-    return rows[max(older, default=min(rows))] if rows else (None, None)
+    loaded = quirks(runtime).loaded
+    oldest = min(loaded, key=_parts, default=release)
+    return _of_release(loaded, release) or loaded.get(oldest, (None, None))
 
 
-def _of_release(known: Mapping[str, int], release: str) -> int | None:
+def _of_release(known: Mapping[str, T], release: str) -> T | None:
     """What is known of the newest release up to this one; ``None`` of older ones than all that are known."""
     older = [one for one in known if _parts(one) <= _parts(release)]
     return known[max(older, key=_parts)] if older else None

@@ -14,6 +14,7 @@ from minuend.core.shapes import Dim, Shape, format_shape, same
 from minuend.errors import ConversionRefused, FileFormatError, SpecError
 from minuend.models.graph import Attempts, Graph, Refused, Step, Value
 from minuend.names import Names
+from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
@@ -61,7 +62,6 @@ class _Lowering(Attempts):
     losses: list[str] = field(default_factory=list)
     made: list[onnx.NodeProto] = field(default_factory=list)
     added: dict[str, Array] = field(default_factory=dict)  # constants that say shapes and axes
-    names: Names = field(default_factory=Names)
 
     def run(self) -> None:
         self.names = Names(self.graph.values)
@@ -98,8 +98,8 @@ class _Lowering(Attempts):
         graph.input.extend(_info(values[name]) for name in self.graph.inputs)
         graph.output.extend(_info(values[name]) for name in self.graph.outputs)
         constants = [(v.name, v.type.dtype, v.constant) for v in self.graph.constants() if v.constant is not None]
-        for name, dtype, array in (*constants, *((name, "int64", array) for name, array in self.added.items())):
-            graph.initializer.append(_tensor(name, dtype, array))
+        constants += [(name, "int64", array) for name, array in self.added.items()]
+        graph.initializer.extend(_tensor(*constant) for constant in constants)
         graph.node.extend(self.made)
         ends = {*self.graph.inputs, *self.graph.outputs}
         steps = [values[step.output] for step in self.graph.steps if step.output not in ends]
@@ -145,9 +145,9 @@ class _Lowering(Attempts):
         self.emit("Identity", step.inputs, step.output, step.name)
 
     def cast(self, step: Step, place: str) -> None:
-        word = SPELLINGS[self.graph.values[step.output].type.dtype][-1]
+        dtype = self.graph.values[step.output].type.dtype
         self.check_type("Cast", step.output, 1)
-        to = word if self.opset < 6 else TensorProto.DataType.Value(word)
+        to = SPELLINGS[dtype][-1] if self.opset < 6 else tensors.number(dtype)
         self.emit("Cast", step.inputs, step.output, step.name, to=to)
 
     def dims(self, step: Step, place: str) -> None:
@@ -181,15 +181,13 @@ class _Lowering(Attempts):
         """Sub-7 and above: NumPy's rule aligns at the right, so an operand that ends earlier gets trailing 1s."""
         assert step.joined is not None
         names = list(step.inputs)
-        starts = (step.joined.a_start, step.joined.b_start)
-        if step.joined.shape is None and any(starts):
+        result, starts = step.joined.shape, (step.joined.a_start, step.joined.b_start)
+        if result is None and any(starts):
             raise Refused("the rank of the result is not known")
         for i, (name, start) in enumerate(zip(step.inputs, starts, strict=True)):
-            if step.joined.shape is None:
-                continue
-            rank = len(self.graph.dims(name))
-            ones = len(step.joined.shape) - start - rank
+            ones = 0 if result is None else len(result) - start - len(self.graph.dims(name))
             if ones:
+                rank = len(self.graph.dims(name))
                 names[i] = self.names.fresh(f"{name}_aligned")
                 self.listed("Unsqueeze", "axes", range(rank, rank + ones), name, names[i])
                 which = "AB"[i]
@@ -197,7 +195,7 @@ class _Lowering(Attempts):
                     f"{place}: {which} gets {ones} trailing dim{'s' if ones > 1 else ''} of size 1 by Unsqueeze, "
                     f"since it sits at axis {start} of the result"
                 )
-        self.emit_sub(step, names)
+        self.emit("Sub", names, step.output, step.name)
 
     def limited(self, step: Step, place: str) -> None:
         """Sub-1 and Sub-6: B is equal to A, has one element, or is a run of A's dims; A never grows."""
@@ -226,10 +224,7 @@ class _Lowering(Attempts):
         if attributes:
             stated = " and ".join(f"{name}={value}" for name, value in attributes.items())
             self.changes.append(f"{place}: {stated} where B repeats")
-        self.emit_sub(step, names, **attributes)
-
-    def emit_sub(self, step: Step, names: Sequence[str], **attributes: Any) -> None:
-        self.made.append(helper.make_node("Sub", list(names), [step.output], name=step.name or None, **attributes))
+        self.emit("Sub", names, step.output, step.name, **attributes)
 
 
 _STEPS = {
@@ -259,18 +254,16 @@ def _core(a: tuple[Dim, ...], b: tuple[Dim, ...], start: int) -> tuple[int, int]
 
 
 def _info(value: Value) -> ValueInfoProto:
-    number = TensorProto.DataType.Value(SPELLINGS[value.type.dtype][-1])
     shape = value.type.shape
     dims = None if shape is None else [None if isinstance(dim, tuple) else dim for dim in shape]
-    return helper.make_tensor_value_info(value.name, number, dims)
+    return helper.make_tensor_value_info(value.name, tensors.number(value.type.dtype), dims)
 
 
 def _tensor(name: str, dtype: str, array: Array) -> TensorProto:
     if array.dtype.itemsize * array.size > (1 << 31) - 1024:
         raise FileFormatError(f"the constant {name!r} has more bytes than a protobuf message holds")
-    number = TensorProto.DataType.Value(SPELLINGS[dtype][-1])
     tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-    assert tensor.data_type == number, (tensor.data_type, dtype)
+    assert tensor.data_type == tensors.number(dtype), (tensor.data_type, dtype)
     return tensor
 
 

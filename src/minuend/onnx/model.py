@@ -19,11 +19,12 @@ from onnx import ModelProto, TensorProto
 
 from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
-from minuend.onnx.documents import external, saving, tensors
+from minuend.onnx.documents import external, saving
 from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.documents.reading import parsed
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import running
+from minuend.onnx.execution.interpreter import EVALUATORS as _EVALUATORS
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.normalising import Violation
@@ -31,7 +32,7 @@ from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
 
 
-def read(source: Any, *, base_dir: str | os.PathLike[str] | None = None) -> Model:
+def read(source: object, *, base_dir: str | os.PathLike[str] | None = None) -> Model:
     """Read an ONNX model and check its structure.
 
     Args:
@@ -93,10 +94,6 @@ class Model:
         """Return the names of the graph's outputs, in order."""
         return [value.name for value in self.proto.graph.output]
 
-    def walk(self) -> Iterator[walk.Scope]:
-        """Yield every scope that holds nodes; see :func:`minuend.onnx.graphs.walk.walk`."""
-        return walk.walk(self)
-
     def subtractions(self) -> Iterator[Node]:
         """Yield every Sub node, in bodies and functions too, with its version, types and place.
 
@@ -112,23 +109,15 @@ class Model:
         Raises:
             FileFormatError, FileNotFoundError: see :class:`minuend.onnx.documents.external.DataFiles`.
         """
-        place = where or f"{self.name}: tensor {tensor.name!r}"
-        if tensors.is_external(tensor):
-            return self.files.array(tensor, place)
-        tensors.check(tensor, place)
-        return tensors.to_array(tensor)
+        return self.files.array(tensor, where or f"{self.name}: tensor {tensor.name!r}")
 
     def blocks(self, tensor: TensorProto, where: str = "") -> tuple[np.dtype[Any], Iterator[Array]]:
         """Return the type of one of its tensors' elements, and an iterator over them; raises as :meth:`array`."""
-        place = where or f"{self.name}: tensor {tensor.name!r}"
-        if tensors.is_external(tensor):
-            return self.files.blocks(tensor, place)
-        array = self.array(tensor, place)
-        return array.dtype, iter([array])
+        return self.files.blocks(tensor, where or f"{self.name}: tensor {tensor.name!r}")
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    EVALUATORS = running.EVALUATORS
+    EVALUATORS = _EVALUATORS
 
     def run(
         self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
@@ -196,7 +185,7 @@ class Model:
         """
         saving.save(self, os.fspath(path), inputs)
 
-    def copies(self, original: Any, path: str) -> dict[str, str]:
+    def copies(self, original: object, path: str) -> dict[str, str]:
         """Return the file to copy where this model is the one that was read; see :mod:`minuend.models.opening`."""
         if not isinstance(original, Model) or original.path is None or original.notes or self.proto != original.proto:
             return {}

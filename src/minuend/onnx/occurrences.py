@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import math
 from collections import ChainMap
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import numpy as np
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.helper import get_attribute_value
 
@@ -30,10 +31,9 @@ from minuend.models.ranges.rules import RULES, Step, result
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.graphs import declared
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.nesting import filled_in, graphs
-from minuend.onnx.graphs.scope import MAIN, functions
+from minuend.onnx.graphs.scope import MAIN, functions, shape_of
 from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
@@ -48,7 +48,7 @@ _MOST_CALLS = 2000
 """Calls of functions that are followed one by one; beyond, their operands can be anything."""
 
 _FOLLOWED = frozenset((*RULES, *CONDITIONS))
-"""Operators whose inputs tell of their results."""
+"""Operators whose inputs bound their results."""
 
 Key: TypeAlias = tuple[str, str, str]
 
@@ -146,25 +146,29 @@ def _node(one: Subtraction) -> Node | SpecError | Unsupported:
 # ---- constants ------------------------------------------------------------------------------------------------
 
 
-class _Stored:
-    """A constant whose elements are read when they are requested."""
-
-    def __init__(self, model: Model, tensor: TensorProto, where: str, constant: bool) -> None:
-        self.model, self.tensor, self.where, self.constant = model, tensor, where, constant
-
-    @functools.cached_property
-    def range(self) -> Range:
-        kind = tensors.data_type(self.tensor.data_type)
-        dtype = None if kind is None else kind.name
-        if not self.constant:  # an initializer that is an input too is a default, which a caller may replace
-            return full(dtype, "input")
-        if dtype is None:
-            return Range(None, constant=True, why="constant")
-        memory, blocks = self.model.blocks(self.tensor, self.where)
-        return of_blocks(blocks, memory, dtype)
+Value: TypeAlias = Range | Callable[[], Range]
+"""What a value can hold; of a stored constant it is found out when it is requested."""
 
 
-Value: TypeAlias = "Range | _Stored"
+def _stored(model: Model, tensor: TensorProto, where: str) -> Range:
+    """What a constant holds: its elements are read."""
+    kind = tensors.data_type(tensor.data_type)
+    if kind is None or kind.name is None:
+        return Range(None, constant=True, why="constant")
+    memory, blocks = model.blocks(tensor, where)
+    return of_blocks(blocks, memory, kind.name)
+
+
+def _numbers(attribute: AttributeProto) -> Range:
+    """What an attribute of Constant holds that is no tensor."""
+    dtype = tensors.CONSTANTS.get(attribute.name)
+    if dtype is None:
+        return Range(None, constant=True)
+    return of_array(np.atleast_1d(np.array(get_attribute_value(attribute), dtype)), dtype)
+
+
+def _makers(scope: Scope) -> Mapping[str, NodeProto]:
+    return {name: node for node in scope.nodes for name in node.output if name}
 
 
 # ---- following values -----------------------------------------------------------------------------------------
@@ -196,7 +200,7 @@ class _Analysis:
         self.opened: set[str] = set()
         self.needed: dict[str, set[str]] = {}
         self.demands: Mapping[Hashable, Range] = {}
-        self.makers: dict[str, Mapping[str, NodeProto]] = {}
+        self.makers = functools.cache(_makers)
 
     def run(self, wanted: Sequence[str] = ()) -> _Frame:
         """Follow the whole model, as far as its judged nodes and the wanted values of the graph depend on it.
@@ -222,10 +226,10 @@ class _Analysis:
         graph = self.scopes["graph"]
         frame = _Frame(graph, ChainMap(self._initializers(graph)))
         for value in graph.proto.input:
-            if value.name not in frame.values:
-                given = full(self._dtype(graph, value.name), "input")
-                frame.values[value.name] = self._used(frame, value.name, given)
-            self._meet(frame, value.name)
+            if value.name in frame.values:
+                self._meet(frame, value.name)
+            else:
+                self._set(frame, value.name, full(self._dtype(graph, value.name), "input"))
         self._follow(frame, wanted)
         return frame
 
@@ -238,20 +242,15 @@ class _Analysis:
                 live.update(node.input)  # what bodies take from outside they may not need
                 fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
                 if fine and self._function(node) is None and (node.op_type in DEMANDS or node.op_type in BACK):
-                    steps.append((self._asking(frame, node), list(node.input), list(node.output)))
+                    steps.append((self._as_demanded(frame, node), list(node.input), list(node.output)))
         return demands(steps[::-1])
 
-    def _asking(self, frame: _Frame, node: NodeProto) -> Step:
+    def _as_demanded(self, frame: _Frame, node: NodeProto) -> Step:
         """A node as far as demands look at it: of tables and weights the types alone, so that they are not read."""
         if self._solves(frame.scope, node):
             return self._with_ranges(frame, node)
         types = {name: full(self._dtype(frame.scope, name)) for name in node.input if name}
         return self._with_ranges(frame, node, types)
-
-    def _used(self, frame: _Frame, name: str, found: Range) -> Range:
-        """What a value of the graph can hold if it is used as it has to be."""
-        demanded = self.demands.get(name) if frame.scope.where == "graph" else None
-        return found if demanded is None else narrowed(found, demanded)
 
     def operands(self, one: Subtraction) -> tuple[Range, ...]:
         """What a node's operands can hold, in all of its calls together."""
@@ -261,18 +260,15 @@ class _Analysis:
     # ---- a scope ----------------------------------------------------------------------------------------------
 
     def _initializers(self, scope: Scope) -> dict[str, Value]:
-        if not isinstance(scope.proto, GraphProto):
-            return {}
-        defaults = (
-            {v.name for v in scope.proto.input} if scope.where == "graph" and self.model.proto.ir_version > 3 else set()
-        )
-        found: dict[str, Value] = {
-            t.name: _Stored(
-                self.model, t, f"{self.model.name}: {scope.where}, initializer {t.name!r}", t.name not in defaults
-            )
-            for t in scope.proto.initializer
-        }
-        for sparse in scope.proto.sparse_initializer:
+        found: dict[str, Value] = {}
+        stored = scope.initializers()
+        fixed = _constants(self.model) if scope.where == "graph" else stored.keys()
+        for name, tensor in stored.items():
+            place = f"{self.model.name}: {scope.where}, initializer {name!r}"
+            kind = tensors.data_type(tensor.data_type)
+            read = functools.cache(functools.partial(_stored, self.model, tensor, place))
+            found[name] = read if name in fixed else full(kind.name if kind else None, "input")
+        for sparse in getattr(scope.proto, "sparse_initializer", ()):
             dtype = self._dtype(scope, sparse.values.name)
             found[sparse.values.name] = replace(full(dtype, "sparse constant"), constant=True)
         return found
@@ -284,21 +280,17 @@ class _Analysis:
             node = scope.nodes[i]
             main = node.domain in MAIN
             inner = self._bodies(scope, i)
-            if (main and node.op_type in self.judged) or self._function(node) is not None or inner:
+            entered = inner or self._function(node) is not None or (main and node.op_type in self.judged)
+            followed = main and node.op_type in _FOLLOWED
+            if entered or (followed and (need.intersection(node.output) or self._solves(scope, node))):
                 need.update(node.input)
-                for body in inner:
-                    need |= self._needs(body, [v.name for v in body.proto.output])
-            elif (
-                main
-                and node.op_type in (*RULES, *CONDITIONS)
-                and (need.intersection(node.output) or self._solves(scope, node))
-            ):
-                need.update(node.input)
+            for body in inner:
+                need |= self._needs(body, body.outputs)
         self.needed[scope.where] = need
         return need
 
     def _solves(self, scope: Scope, node: NodeProto) -> bool:
-        """Whether what a node's result is used for can tell of an operand, if the other is known."""
+        """Whether the use of a node's result can bound an operand, if the other is known."""
         return node.op_type in ("Add", "Sub") and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
@@ -330,9 +322,14 @@ class _Analysis:
             for j, name in enumerate(node.output):
                 if name:
                     dtype = self._dtype(scope, name)
-                    one = typed(results[j] if j < len(results) else Range(None), dtype, node.op_type)
-                    frame.values[name] = self._used(frame, name, one)
-                    self._meet(frame, name)
+                    self._set(frame, name, typed(results[j] if j < len(results) else Range(None), dtype, node.op_type))
+
+    def _set(self, frame: _Frame, name: str, found: Range) -> None:
+        """Set what a value can hold, as far as what is demanded of it and what is assumed of it reach."""
+        if frame.scope.where == "graph" and name in self.demands:
+            found = narrowed(found, self.demands[name])
+        frame.values[name] = found
+        self._meet(frame, name)
 
     def _meet(self, frame: _Frame, name: str) -> None:
         """Take in what is assumed of a value of the graph or of a body; names in functions are each call's own."""
@@ -348,15 +345,11 @@ class _Analysis:
 
     def value(self, frame: _Frame, name: str) -> Range:
         """What a value can hold in a frame."""
-        found = frame.values.get(name)
-        if found is None:
-            return full(self._dtype(frame.scope, name))
-        return found.range if isinstance(found, _Stored) else found
+        found = frame.values.get(name) or full(self._dtype(frame.scope, name))
+        return found() if callable(found) else found
 
     def _dtype(self, scope: Scope, name: str) -> str | None:
-        proto = scope.protos.get(name)
-        is_tensor = proto is not None and proto.HasField("tensor_type")
-        kind = tensors.data_type(proto.tensor_type.elem_type) if proto is not None and is_tensor else None
+        kind = tensors.element_kind(scope.protos.get(name))
         return None if kind is None else kind.name
 
     # ---- a node -----------------------------------------------------------------------------------------------
@@ -387,7 +380,7 @@ class _Analysis:
 
     def _values(self, frame: _Frame) -> Values:
         """The values of a frame as conditions read them."""
-        makers = self._makers(frame.scope)
+        makers = self.makers(frame.scope)
 
         def maker(name: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:
             node = makers.get(str(name))
@@ -400,18 +393,13 @@ class _Analysis:
 
         return Values(maker, lambda name: self.value(frame, str(name)), again)
 
-    def _makers(self, scope: Scope) -> Mapping[str, NodeProto]:
-        found = self.makers.get(scope.where)
-        if found is None:
-            found = self.makers[scope.where] = {name: node for node in scope.nodes for name in node.output if name}
-        return found
-
     def _attributes(self, frame: _Frame, node: NodeProto) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for a in filled_in(node, frame.bindings):
             if a.HasField("t"):
-                where = f"{self.model.name}: {frame.scope.where}, attribute {a.name!r}"
-                found[a.name] = _Stored(self.model, a.t, where, True).range
+                found[a.name] = _stored(
+                    self.model, a.t, f"{self.model.name}: {frame.scope.where}, attribute {a.name!r}"
+                )
             elif node.op_type == "Constant" and a.name.startswith("value_"):
                 found[a.name] = _numbers(a)
             else:
@@ -441,7 +429,7 @@ class _Analysis:
         carried = [join(pair) for pair in zip(before, outs, strict=False)]
         return [replace(r, constant=False) for r in (*carried, *outs[len(carried) :])]
 
-    def _states(self, node: NodeProto, given: Sequence[Any]) -> int:
+    def _states(self, node: NodeProto, given: Sequence[object]) -> int:
         scanned = next((a.i for a in node.attribute if a.name == "num_scan_inputs"), 0)
         return max(len(given) - scanned, 0)
 
@@ -454,32 +442,27 @@ class _Analysis:
             dtype = self._dtype(body, value.name)
             known = full(dtype, "carried by a loop")
             if kind == "Loop" and i == 0:
-                trips = given[0] if given else None
-                known = Range("int64", 0, max(int(trips.hi) - 1, 0) if trips and trips.dtype == "int64" else 2**63 - 1)
-                known = replace(
-                    known, why="number of the loop's round", assumptions=trips.assumptions if trips else frozenset()
-                )
+                trips = given[0] or Range(None)
+                last = max(int(trips.hi) - 1, 0) if trips.dtype == "int64" else 2**63 - 1
+                known = Range("int64", 0, last, why="number of the loop's round", assumptions=trips.assumptions)
             elif kind == "Loop" and i > 1 and dtype is None and i < len(given):
                 known = full((given[i] or Range(None)).dtype, "carried by a loop")
             elif kind == "Scan" and i >= states and i < len(given):
                 known = replace(given[i] or Range(None), constant=False)
-            inside.values[value.name] = known
-            self._meet(inside, value.name)
-        self._follow(inside, [v.name for v in body.proto.output])
-        return [self.value(inside, v.name) for v in body.proto.output]
+            self._set(inside, value.name, known)
+        self._follow(inside, body.outputs)
+        return [self.value(inside, name) for name in body.outputs]
 
     def _call(self, frame: _Frame, node: NodeProto, function: FunctionProto, where: str) -> list[Range]:
         self.calls += 1
         if self.calls > _MOST_CALLS:
             self._open_call(function, where)
             return []
-        values: dict[str, Value] = {}
-        for i, name in enumerate(function.input):
-            given = node.input[i] if i < len(node.input) else ""
-            found = frame.values.get(given) if given else None
-            values[name] = (
-                found if found is not None else full(self._dtype(frame.scope, given) if given else None, "input")
-            )
+        given = [*node.input, *[""] * len(function.input)]
+        values: dict[str, Value] = {
+            name: frame.values.get(one) or full(self._dtype(frame.scope, one), "input")
+            for name, one in zip(function.input, given, strict=False)
+        }
         bound = {a.name: a for a in function.attribute_proto}
         bound |= {a.name: a for a in filled_in(node, frame.bindings)}
         return self._enter(function, where, values, bound)
@@ -500,14 +483,3 @@ class _Analysis:
         inside = _Frame(self.scopes[where], ChainMap(values), bound)
         self._follow(inside, list(function.output))
         return [self.value(inside, name) for name in function.output]
-
-
-def _numbers(attribute: AttributeProto) -> Range:
-    import numpy as np
-
-    value = get_attribute_value(attribute)
-    values = value if isinstance(value, list | tuple) else [value]
-    whole = attribute.type in (AttributeProto.INT, AttributeProto.INTS)
-    if attribute.type not in (AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, AttributeProto.FLOATS):
-        return Range(None, constant=True)
-    return of_array(np.array(values, np.int64 if whole else np.float32), "int64" if whole else "float32")

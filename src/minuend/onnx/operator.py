@@ -64,7 +64,7 @@ def sub(
     minuend.errors.DTypeError: Sub-7 takes no element type tensor(uint8) (it came with opset 14); expected \
 tensor(float16), tensor(float), tensor(double), tensor(int32), tensor(int64), tensor(uint32) or tensor(uint64)
     """
-    stated: dict[str, Any] = {}
+    stated: dict[str, object] = {}
     if axis is not None:
         stated["axis"] = axis
     if type(broadcast) is not int or broadcast != 0:  # the default; versions without the attribute take it too
@@ -78,7 +78,7 @@ def run(
     op: OpVersion,
     a: Any,
     b: Any,
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
     out: Array | None = None,
     *,
     name: str = "",
@@ -88,7 +88,7 @@ def run(
 
     Args:
         op: the version. a, b: the operands. attributes: what the node states, by name. out: where to write.
-        name: the node's name. where: its place, which errors tell.
+        name: the node's name. where: its place, for errors.
     """
     try:
         x, y, element = operands(a, b)

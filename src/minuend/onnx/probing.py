@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
+from minuend.core.shapes import Dim
+from minuend.names import Names
 from minuend.onnx.cases.graph_cases import build, graph_cases, many
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.call_counts import Calls
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import infer_types
+from minuend.onnx.graphs.nesting import all_names
+from minuend.onnx.graphs.scope import shape_of
 from minuend.onnx.graphs.walk import all_tensors
+from minuend.onnx.model import Model
 from minuend.runtimes.cases import Case
 from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes, operands
 
@@ -22,20 +25,8 @@ FORM = "onnx"
 
 __all__ = ["FORM", "GRAPH_TYPES", "build", "case_model", "declared", "graph_cases", "many", "model_bytes", "nbytes"]
 
-GRAPH_TYPES = (
-    "float32",
-    "float16",
-    "bfloat16",
-    "float64",
-    "int8",
-    "uint8",
-    "int32",
-    "int64",
-    "int16",
-    "uint16",
-    "uint32",
-    "uint64",
-)
+GRAPH_TYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "int16", "uint16",
+               "uint32", "uint64")  # fmt: skip
 """Element types of graph cases."""
 
 _MOST_NODES = 20_000
@@ -67,19 +58,19 @@ def case_model(together: Sequence[Case]) -> tuple[bytes, bytes]:
     return model.SerializeToString(), b""
 
 
-def declared(model: Any) -> Iterator[tuple[str, str, tuple[Any, ...] | None]]:
+def declared(model: Model) -> Iterator[tuple[str, str, tuple[Dim, ...] | None]]:
     """Yield name, element type and dims of every input that has to be given."""
     stored = {tensor.name for tensor in model.proto.graph.initializer}
     for value in model.proto.graph.input:
         if value.name in stored:
             continue
-        kind = tensors.data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
+        kind = tensors.element_kind(value.type)
         if kind is None or kind.name is None:
             raise Skip(f"the input {value.name!r} is no tensor of numbers")
         yield value.name, kind.name, shape_of(value.type)
 
 
-def nbytes(model: Any) -> int:
+def nbytes(model: Model) -> int:
     """Bytes of a model's tensors.
 
     Raises:
@@ -92,7 +83,7 @@ def nbytes(model: Any) -> int:
     return sum(kind.nbytes(math.prod(tensor.dims)) for kind, tensor in kinds if kind is not None)
 
 
-def model_bytes(model: Any, watched: Sequence[str], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
+def model_bytes(model: Model, watched: Sequence[str], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
     """Return a model in one piece with more outputs, and the numbers of those that leave as float32 for bfloat16."""
     proto = ModelProto()
     proto.CopyFrom(model.proto)
@@ -102,18 +93,18 @@ def model_bytes(model: Any, watched: Sequence[str], bfloat16_out: bool) -> tuple
     if watched:
         types = infer_types(model).types["graph"]
         proto.graph.output.extend(ValueInfoProto(name=name, type=types.get(name)) for name in watched)
-    wide = {} if bfloat16_out else _widened(proto)
-    return proto.SerializeToString(), b"", frozenset(wide)
+    wide = frozenset[int]() if bfloat16_out else _widened(proto)
+    return proto.SerializeToString(), b"", wide
 
 
-def _widened(proto: ModelProto) -> dict[int, str]:
-    """Let outputs of bfloat16 leave as float32; return their new names by their numbers."""
-    used = {name for node in proto.graph.node for name in (*node.input, *node.output)}
-    wide: dict[int, str] = {}
+def _widened(proto: ModelProto) -> frozenset[int]:
+    """Let outputs of bfloat16 leave as float32; return their numbers."""
+    names = Names(all_names(proto))
+    wide = []
     for i, value in enumerate(proto.graph.output):
         if value.type.tensor_type.elem_type == TensorProto.BFLOAT16:
-            name = next(n for k in range(len(used) + 1) if (n := f"{value.name}_as_float32_{k}") not in used)
+            name = names.fresh(f"{value.name}_as_float32")
             proto.graph.node.append(helper.make_node("Cast", [value.name], [name], to=TensorProto.FLOAT))
-            value.name, wide[i] = name, name
-            value.type.tensor_type.elem_type = TensorProto.FLOAT
-    return wide
+            value.name, value.type.tensor_type.elem_type = name, TensorProto.FLOAT
+            wide.append(i)
+    return frozenset(wide)

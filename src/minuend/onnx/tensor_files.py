@@ -10,7 +10,7 @@ file is opened.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from minuend.files.stored_elements import InMemory
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
+    from onnx import TensorProto
+
     from minuend.onnx.documents.tensors import DataType
 
 SUFFIXES = (".pb",)
@@ -51,7 +53,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     return TensorFile(path, NAMED, {proto.name: lambda: tensor})
 
 
-def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
+def _tensor(proto: TensorProto, path: str, every_type: bool) -> Tensor:
     """Check a message as a file of its own, and return its tensor."""
     from minuend.onnx.documents import tensors
 
@@ -72,7 +74,7 @@ def _tensor(proto: Any, path: str, every_type: bool) -> Tensor:
     return Tensor(proto.name, element, shape, lambda: InMemory(array))
 
 
-def _types(proto: Any, path: str, every_type: bool) -> tuple[DataType, ElementType]:
+def _types(proto: TensorProto, path: str, every_type: bool) -> tuple[DataType, ElementType]:
     """Return the element type that the message states, in ONNX's table and in this package's."""
     from minuend.onnx.documents import tensors
 
@@ -104,7 +106,7 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
 
 
-def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write the message with ``raw_data`` at its end, so that the elements can follow block by block."""
     (result,) = results
     import onnx

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from onnx import AttributeProto, NodeProto, numpy_helper
-from onnx.helper import get_attribute_value
 
 from minuend.models.tracing import Step, Trace, epsilon, exact, is_float, terms
 from minuend.onnx import operator
@@ -82,7 +81,7 @@ def widened(model: Model, values: Mapping[str, Any], note: Callable[[str], None]
     return wide
 
 
-def _like(result: Any, own: Array) -> bool:
+def _like(result: object, own: Array) -> bool:
     return isinstance(result, np.ndarray) and result.shape == own.shape
 
 
@@ -95,11 +94,11 @@ def _moved(array: Array, relative: float, rng: np.random.Generator) -> Array:
     return moved
 
 
-def _in_float64(node: NodeProto, opsets: Mapping[str, int], given: list[Any]) -> list[Any] | None:
+def _in_float64(node: NodeProto, opsets: Mapping[str, int], given: list[object]) -> list[object] | None:
     """What a node gives for inputs in float64; ``None`` where ONNX's evaluator does not say, or says it wrongly."""
     if node.domain not in MAIN or node.op_type in _SLOW:
         return None
-    stated = {one.name: get_attribute_value(one) for one in node.attribute}
+    stated = tensors.values_of(node.attribute)
     with contextlib.suppress(Exception), np.errstate(all="ignore"):  # it raises whatever there is
         if node.op_type == "Sub":
             a, b = given
@@ -127,8 +126,8 @@ def _float_type(number: int) -> bool:
 
 
 def _in_own_type(
-    node: NodeProto, opsets: Mapping[str, int], own: list[Any], given: list[Any], where: str
-) -> list[Any] | None:
+    node: NodeProto, opsets: Mapping[str, int], own: list[Any], given: list[object], where: str
+) -> list[object] | None:
     """What a node gives for inputs in float64 that are rounded to its own types."""
     if any(one.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for one in node.attribute):
         return None

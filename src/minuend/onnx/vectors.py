@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from minuend.runtimes import cases, values
 from minuend.runtimes.values import Codes
 from minuend.standards.dialects import dialect
 from minuend.standards.version import OpVersion
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, TensorProto
 
 KIND = "sub"
 """The kind of the tests, as ONNX's loader calls the folder that holds them."""
@@ -83,21 +86,14 @@ def _of_shapes(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vect
             continue
         relation, rule = cases.RELATIONS[name], op.broadcasting
         layouts = relation.layouts[rule](few)
-        if name == "scalar":  # one for each operand tells as much as all
+        if name == "scalar":  # one for each operand is as good as all
             layouts = [layouts[0], layouts[-1]] if rule == "numpy" else layouts[:1]
         if name == "rank 0":  # one for each value class
             layouts = list({int(operation.classes): operation for operation in reversed(layouts)}.values())[::-1]
+        stated = dict(relation.attributes.get(rule, {}))
         for number, operation in enumerate(layouts):
-            suffix = f" {number}" if number else ""
-            yield Vector(
-                _name(opset, element, f"{name}{suffix}"),
-                opset,
-                element,
-                dict(relation.attributes.get(rule, {})),
-                operation.a,
-                operation.b,
-                operation.expected,
-            )
+            title = _name(opset, element, f"{name} {number}" if number else name)
+            yield Vector(title, opset, element, stated, operation.a, operation.b, operation.expected)
 
 
 def _few(operands: values.Operands) -> values.Operands:
@@ -171,11 +167,10 @@ def _write_test(folder: str, test: Vector) -> None:
     listed = [helper.make_opsetid("", max(test.opset, 5))]  # ONNX's table leaves 2 to 4 out, between two of IR 3
     ir_version = helper.find_min_ir_version_for(listed)
     model = helper.make_model(graph, producer_name="minuend", opset_imports=imports, ir_version=ir_version)
-    _write(os.path.join(folder, "model.onnx"), model)
+    protos: dict[str, ModelProto | TensorProto] = {os.path.join(folder, "model.onnx"): model}
     for name, file, codes in named:
-        _write(os.path.join(data, file), helper.make_tensor(name, kind, codes.shape, codes.tobytes(), raw=True))
-
-
-def _write(path: str, proto: Any) -> None:
-    with new_file(path) as stream:
-        stream.write(proto.SerializeToString(deterministic=True))
+        tensor = helper.make_tensor(name, kind, codes.shape, codes.tobytes(), raw=True)
+        protos[os.path.join(data, file)] = tensor
+    for path, proto in protos.items():
+        with new_file(path) as stream:
+            stream.write(proto.SerializeToString(deterministic=True))

@@ -38,19 +38,12 @@ def _first(computes: Operator, name: str, inputs: Rows[Param], outputs: Rows[Par
         outputs=outputs,
         inference="element type only",
         facts={
-            "name": name,
-            "domain": "main",
-            "since_version": 1,
-            "function": False,
-            "support_level": "COMMON",
-            "shape inference": False,
-            "type constraint": "T",
-            "constrained to": "floating-point tensors",
-            "data propagation": False,
-            "differentiable": False,
+            "name": name, "domain": "main", "since_version": 1, "function": False, "support_level": "COMMON",
+            "shape inference": False, "type constraint": "T", "constrained to": "floating-point tensors",
+            "data propagation": False, "differentiable": False,
         },
         **own,
-    )
+    )  # fmt: skip
 
 
 def _arithmetic(computes: Operator, name: str, a: str, b: str, c: str) -> tuple[OpVersion, ...]:
@@ -60,25 +53,14 @@ def _arithmetic(computes: Operator, name: str, a: str, b: str, c: str) -> tuple[
         computes, name: the operator, and ONNX's name of it. a, b, c: what operands and result are, in words.
     """
     first = _first(
-        computes,
-        name,
-        Rows(
-            [
-                Param("A", "T", f"{a}; shares its type with B"),
-                Param("B", "T", f"{b}; of A's shape, or smaller where broadcast is 1"),
-            ]
-        ),
+        computes, name,
+        Rows([Param("A", "T", f"{a}; shares its type with B"),
+              Param("B", "T", f"{b}; of A's shape, or smaller where broadcast is 1")]),
         Rows([Param("C", "T", f"{c}, with A's shape and type")]),
-        attributes=Rows(
-            [
-                Attr("axis", "INT", doc="where B's first dim sits in A; without it B is A's suffix"),
-                Attr("broadcast", "INT", 0, doc="1 lets B repeat into A's shape", values=(0, 1)),
-                _CONSUMED,
-            ]
-        ),
-        broadcasting="onnx_legacy",
-        notes=_LEGACY_NOTES,
-    )
+        attributes=Rows([Attr("axis", "INT", doc="where B's first dim sits in A; without it B is A's suffix"),
+                         Attr("broadcast", "INT", 0, doc="1 lets B repeat into A's shape", values=(0, 1)), _CONSUMED]),
+        broadcasting="onnx_legacy", notes=_LEGACY_NOTES,
+    )  # fmt: skip
     sixth = first.evolve(
         6,
         add_types=("int32", "int64", "uint32", "uint64"),
@@ -111,13 +93,10 @@ _ADD = _arithmetic(ADD, "Add", "the first summand", "the second summand", "the s
 
 def _neg() -> tuple[OpVersion, ...]:
     first = _first(
-        NEGATIVE,
-        "Neg",
-        Rows([Param("X", "T", "what is negated")]),
-        Rows([Param("Y", "T", "the negative, with X's shape and type")]),
-        attributes=Rows([_CONSUMED]),
-        broadcasting=ONE_OPERAND,
-    )
+        NEGATIVE, "Neg",
+        Rows([Param("X", "T", "what is negated")]), Rows([Param("Y", "T", "the negative, with X's shape and type")]),
+        attributes=Rows([_CONSUMED]), broadcasting=ONE_OPERAND,
+    )  # fmt: skip
     sixth = first.evolve(
         6,
         add_types=("int8", "int16", "int32", "int64"),
@@ -148,14 +127,8 @@ def number(version: object) -> int:
     return opset
 
 
-_TEXTS = {
-    "float32": "float",
-    "float64": "double",
-    "float4_e2m1fn": "float4e2m1",
-    "float8_e4m3fn": "float8e4m3fn",
-    "float8_e5m2": "float8e5m2",
-    "float8_e8m0fnu": "float8e8m0",
-}
+_TEXTS = {"float32": "float", "float64": "double", "float4_e2m1fn": "float4e2m1", "float8_e4m3fn": "float8e4m3fn",
+          "float8_e5m2": "float8e5m2", "float8_e8m0fnu": "float8e8m0"}  # fmt: skip
 """ONNX's words for element types, where they are not NumPy's."""
 
 _LACKED = ("uint1", "nf4")

@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime")
 
 from minuend.errors import Unsupported
 from minuend.onnx.execution import defects
-from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx.execution.interpreter import Interpreter
 from minuend.onnx.execution.kernels import Kernel
 from minuend.onnx.model import read
 
@@ -89,7 +89,7 @@ def test_the_reference_evaluator_differs_and_refuses(case):
     proto = model(*case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = Evaluator(proto).run(None, feeds(inputs))
+        theirs = list(Interpreter(proto, None, evaluator="reference", refuses=False).run(feeds(inputs)).values())
     ours = read(proto).run(feeds(inputs))
     assert not all(map(same, ours.values(), theirs))
     why = defects.why("reference", op, defects.Case(opset, inputs, stated, [f"o{k}" for k in range(outputs)]))
@@ -110,17 +110,12 @@ LOOP = """<ir_version: 8, opset_import: ["" : 14]> g (int64 n, bool go) => (floa
 }"""
 
 
-def test_a_loop_gives_its_rows_along_a_new_dim():
+@pytest.mark.parametrize("evaluator", ["onnxruntime", "reference"])
+def test_a_loop_gives_its_rows_along_a_new_dim(evaluator):
     asked = {"n": np.int64(3), "go": np.array(True)}
-    found = read((LOOP % ("1,2", "1,2")).replace("[K,2]", "[K,1,2]")).run(asked)
+    found = read((LOOP % ("1,2", "1,2")).replace("[K,2]", "[K,1,2]")).run(asked, evaluator=evaluator)
     assert found["y"].shape == (3, 1, 2)
-    with pytest.raises(Unsupported) as caught:
-        read(LOOP % ("2", "2")).run(asked, evaluator="reference")
-    assert str(caught.value) == (
-        "ONNX's reference evaluator is wrong for this Loop: it joins what iterations give along a dim that they have; "
-        "with the package onnxruntime evaluator='onnxruntime' computes it, at graph.node[0] 'here'"
-    )
-    assert read(LOOP % ("2", "2")).run({**asked, "n": np.int64(0)})["y"].shape == (0, 2)
+    assert read(LOOP % ("2", "2")).run({**asked, "n": np.int64(0)}, evaluator=evaluator)["y"].shape == (0, 2)
 
 
 def test_every_row_of_the_reference_evaluator_is_shown():
@@ -130,10 +125,7 @@ def test_every_row_of_the_reference_evaluator_is_shown():
         shown |= {(op, row.why) for row in defects.REFERENCE[op] if row.holds(case)}
     rows = {(op, row.why) for op, found in defects.REFERENCE.items() for row in found}
     shared = {("RNN", "it ignores clip"), ("RNN", "it ignores activations"), ("GRU", "it ignores clip")}
-    assert rows - shown == shared | {
-        ("GRU", "it ignores activations"),
-        ("Loop", "it joins what iterations give along a dim that they have"),
-    }
+    assert rows - shown == shared | {("GRU", "it ignores activations")}
 
 
 BROKEN: list[tuple[str, int, list[Any], dict[str, Any], int, tuple[int, ...]]] = [

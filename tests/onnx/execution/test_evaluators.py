@@ -16,7 +16,8 @@ pytest.importorskip("onnxruntime")
 import minuend as mn
 from minuend.errors import FileFormatError, ShapeError, SpecError, Unsupported
 from minuend.onnx.execution import kernels
-from minuend.onnx.execution.running import EVALUATORS, values
+from minuend.onnx.execution.interpreter import EVALUATORS
+from minuend.onnx.execution.running import traced
 from minuend.onnx.model import RunError, read
 from minuend.onnx.processes import computing_process
 
@@ -34,7 +35,7 @@ def test_values_are_all_that_the_main_graph_computes(evaluator):
         d = Add(c, a)
     }"""
     )
-    found = values(model, {"a": np.float32([1, 2]), "p": np.array(True)}, evaluator=evaluator)
+    found, _ = traced(model, {"a": np.float32([1, 2]), "p": np.array(True)}, wide=False, evaluator=evaluator)
     assert {name: array.tolist() for name, array in found.items()} == {"b": [0, 0], "c": [1, 1], "d": [2, 3]}
 
 
@@ -196,9 +197,9 @@ def test_without_onnxruntime_the_reference_evaluator_runs_and_onnxruntime_is_ref
 @pytest.mark.parametrize("file", sorted(INDEX)[::4])
 def test_both_evaluators_agree_on_exported_models(file):
     feeds = inputs(file)
-    ours = values(read(load(file)), feeds)
+    ours, _ = traced(read(load(file)), feeds, wide=False)
     try:
-        theirs = values(read(load(file)), feeds, evaluator="reference")
+        theirs, _ = traced(read(load(file)), feeds, wide=False, evaluator="reference")
     except (Unsupported, RunError):  # it names what it is wrong for, or fails: then there is nothing to compare
         return
     assert list(ours) == list(theirs)

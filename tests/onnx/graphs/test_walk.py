@@ -29,7 +29,7 @@ F <k> (l, r) => (d) { d = Sub <axis: int = @k, broadcast = 1> (l, r) }
 
 
 def test_every_scope_comes_with_its_place_and_its_opset():
-    scopes = list(read(TEXT).walk())
+    scopes = list(walk.walk(read(TEXT)))
     assert [(scope.where, scope.opset, isinstance(scope.proto, onnx.FunctionProto)) for scope in scopes] == [
         ("graph", 13, False),
         ("graph.node[0].then_branch", 13, False),
@@ -46,7 +46,7 @@ def test_every_scope_comes_with_its_place_and_its_opset():
 
 
 def test_types_are_inferred_in_bodies_and_functions_and_include_those_around():
-    scopes = {scope.where: scope for scope in read(TEXT).walk()}
+    scopes = {scope.where: scope for scope in walk(read(TEXT))}
     assert scopes["graph.node[0].then_branch"].types["y"] == TensorType("float32", ("N", 3))
     assert scopes["graph.node[0].then_branch"].types["b"] == TensorType("float32", (3,))
     assert scopes["graph.node[2].body.node[1].then_branch"].types["u"] == TensorType("float32", ("N", 3))

@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.version_converter import convert_version
 
 from minuend.errors import ConversionRefused
-from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx.execution.interpreter import Interpreter
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import newest
 
@@ -36,7 +36,7 @@ def opset_of(model: ModelProto) -> int:
 
 def compute(model: ModelProto, **inputs: np.ndarray) -> np.ndarray:
     """The result by this package's evaluator, and from Sub-7 on by ONNX's and onnxruntime's too."""
-    c = Evaluator(model).run(None, inputs)[0]
+    (c,) = Interpreter(model, None, evaluator="reference").run(inputs).values()
     if opset_of(model) >= 7:
         assert ReferenceEvaluator(model).run(None, inputs)[0].tobytes() == c.tobytes()
         other = onnxruntime(model, inputs)

@@ -10,17 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from minuend.models.matching import BITWISE, COMPARISONS
 from minuend.models.patterns import Const, Term, X
+from minuend.onnx.documents.tensors import Array
 
 
-def int64(values: object) -> Any:
+def int64(values: npt.ArrayLike) -> Array:
     """Return sizes or positions as ONNX has them."""
     return np.asarray(values, np.int64)
 
 
-def float32(*values: float) -> Any:
+def float32(*values: float) -> Array:
     """Return parameters of an operator."""
     return np.asarray(values, np.float32)
 
@@ -42,7 +44,7 @@ class Operator:
         attributes: the node's. opset: the lowest that has it so.
         values: ``"any"``, ``"finite"`` where one NaN would be everywhere, or ``"positive"``.
         mixes: whether an element of the result depends on several of the input.
-        types: element types other than float32 that it is queried with.
+        types: element types other than float32 that it is queried with. source: of its inputs, where that is another.
         places: ``"maker"`` and ``"reader"``.
         index: of a reader of sizes and positions: its input that the difference is, what it is there, and the inputs
             before it. floats: whether it is queried with float32.
@@ -58,8 +60,9 @@ class Operator:
     values: str = "any"
     mixes: bool = False
     types: tuple[str, ...] = ("float16",)
+    source: str = ""
     places: tuple[str, ...] = ("maker", "reader")
-    index: tuple[int, Any, tuple[Any, ...]] | None = None
+    index: tuple[int, list[int], tuple[Array, ...]] | None = None
     floats: bool = True
 
 
@@ -70,11 +73,11 @@ _EVERY = ("float16", "bfloat16", "float64", *_WHOLE)
 
 
 def _arithmetic() -> list[Operator]:
-    rows = [Operator(name, _TWO, types=_EVERY) for name in ("Add", "Sub", "Mul")]
-    rows.append(Operator("Div", _TWO, types=("float16", "bfloat16", "float64")))
     wide = ("int32", "int64", "uint32", "uint64")
-    rows += [Operator(name, _TWO, types=("float16", "uint8", *wide)) for name in ("Max", "Min")]
-    rows += [
+    return [
+        *(Operator(name, _TWO, types=_EVERY) for name in ("Add", "Sub", "Mul")),
+        Operator("Div", _TWO, types=("float16", "bfloat16", "float64")),
+        *(Operator(name, _TWO, types=("float16", "uint8", *wide)) for name in ("Max", "Min")),
         Operator("Div", ((X, SCALAR), (X, ARRAY)), types=("int32", "int64", "uint8"), floats=False),
         Operator("Mod", ((X, SCALAR),), types=_WHOLE, floats=False),
         *(Operator(name, _TWO[:2], opset=18, types=_WHOLE, floats=False) for name in BITWISE),
@@ -85,7 +88,6 @@ def _arithmetic() -> list[Operator]:
         Operator("Neg", types=("float16", "float64", "int8", "int32", "int64")),
         Operator("Abs", types=("float16", "int8", "int32", "int64")),
     ]
-    return rows
 
 
 _ELEMENTWISE = (
@@ -94,10 +96,7 @@ _ELEMENTWISE = (
     "Acosh", "Atanh", "Softplus", "Softsign", "ThresholdedRelu", "Identity", "Dropout",
 )  # fmt: skip
 _LATER = {"HardSwish": 14, "Mish": 18, "Gelu": 20}
-_TESTS = {"IsNaN": ((X,),), "IsInf": ((X,),), **dict.fromkeys(COMPARISONS, _TWO[:3])}
 _REDUCTIONS = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
-_KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
-          "float64", "bfloat16")  # fmt: skip
 
 
 def _moving() -> list[Operator]:
@@ -138,11 +137,7 @@ def _networks() -> list[Operator]:
         Operator("AveragePool", attributes={"kernel_shape": [2, 2]}, **mixing),
         Operator("GlobalAveragePool", **mixing),
         Operator("GlobalMaxPool", **mixing),
-        Operator(
-            "BatchNormalization",
-            constants=(float32(*[1.1] * 8), float32(*[0.3] * 8), float32(*[0.7] * 8), float32(*[1.3] * 8)),
-            **mixing,
-        ),
+        Operator("BatchNormalization", constants=tuple(float32(*[one] * 8) for one in (1.1, 0.3, 0.7, 1.3)), **mixing),
         Operator("InstanceNormalization", constants=(float32(*[1.1] * 8), float32(*[0.3] * 8)), **mixing),
         Operator("LayerNormalization", constants=(float32(*[1.1] * 16),), opset=17, **mixing),
         Operator("MeanVarianceNormalization", places=("reader",), **mixing),
@@ -162,37 +157,32 @@ def _networks() -> list[Operator]:
     ]  # fmt: skip
     for part in _REDUCTIONS:
         types = ("float16", "int32", "int64") if part in ("Sum", "Max", "Min") else ("float16",)
-        constants = (int64([-1]),) if part == "Sum" else ()
-        attributes = {} if part == "Sum" else {"axes": [-1]}
+        axes: dict[str, Any] = {"constants": (int64([-1]),)} if part == "Sum" else {"attributes": {"axes": [-1]}}
         values = "positive" if part == "LogSum" else "finite"
-        more = {**mixing, "types": types, "values": values}
-        rows.append(Operator(f"Reduce{part}", constants=constants, attributes=attributes, **more))
+        rows.append(Operator(f"Reduce{part}", types=types, values=values, mixes=True, **axes))
     return rows
 
 
 def _indices() -> list[Operator]:
-    """Readers of int64 that say where or how much."""
+    """Readers of int64 that say where or how much: what is there, and the inputs before and behind it."""
     image, one = np.ones(IMAGE, np.float32), int64([1])
-    rows: dict[str, tuple[Any, ...]] = {
-        "Gather": (1, [3, 0, 5, 7], (image,), ()),
-        "Reshape": (1, [16, 8, 16], (image,), ()),
-        "Expand": (1, [2, 8, 16, 16], (image,), ()),
-        "Tile": (1, [2, 1, 1, 3], (image,), ()),
-        "Slice": (1, [1], (image,), (int64([9]), one, one)),
-        "Pad": (1, [0, 0, 1, 1, 0, 0, 1, 1], (image,), ()),
-        "TopK": (1, [3], (image,), ()),
-        "ConstantOfShape": (0, [3, 5], (), ()),
-        "Unsqueeze": (1, [0], (image,), ()),
-    }
-    found = [
+    rows: list[tuple[str, list[int], tuple[Array, ...], tuple[Array, ...]]] = [
+        ("Gather", [3, 0, 5, 7], (image,), ()),
+        ("Reshape", [16, 8, 16], (image,), ()),
+        ("Expand", [2, 8, 16, 16], (image,), ()),
+        ("Tile", [2, 1, 1, 3], (image,), ()),
+        ("Slice", [1], (image,), (int64([9]), one, one)),
+        ("Pad", [0, 0, 1, 1, 0, 0, 1, 1], (image,), ()),
+        ("TopK", [3], (image,), ()),
+        ("ConstantOfShape", [3, 5], (), ()),
+        ("Unsqueeze", [0], (image,), ()),
+        ("Slice", [9], (image, one), (one, one)),
+    ]
+    return [
         Operator(name, shape=(len(wanted),), constants=after, attributes={"outputs": 2} if name == "TopK" else {},
-                 types=("int64",), places=("reader",), index=(place, wanted, before), values="index", mixes=True)
-        for name, (place, wanted, before, after) in rows.items()
+                 types=("int64",), places=("reader",), index=(len(before), wanted, before), values="index", mixes=True)
+        for name, wanted, before, after in rows
     ]  # fmt: skip
-    ends = (image, one)
-    slice_ = Operator("Slice", shape=(1,), constants=(one, one), types=("int64",), places=("reader",),
-                      index=(2, [9], ends), values="index", mixes=True)  # fmt: skip
-    return [*found, slice_]
 
 
 def _rest() -> list[Operator]:
@@ -200,13 +190,10 @@ def _rest() -> list[Operator]:
     rows += [Operator(name, types=("int32", "int64", "int8", "uint8"), floats=False) for name in ("Identity", "Sign")]
     rows += [Operator(name, opset=opset) for name, opset in _LATER.items()]
     rows += [Operator(f"com.microsoft.{name}", types=()) for name in ("Gelu", "FastGelu", "QuickGelu")]
-    rows += [
-        Operator(name, given, places=("reader",), types=("float16", "int32", "int64"))
-        if len(given) > 1
-        else Operator(name, given, places=("reader",), types=())
-        for name, given in _TESTS.items()
-    ]
-    rows += [
+    rows += [Operator(name, places=("reader",), types=()) for name in ("IsNaN", "IsInf")]
+    rows += [Operator(name, _TWO[:3], places=("reader",), types=("float16", "int32", "int64")) for name in COMPARISONS]
+    return [
+        *rows,
         Operator("Clip", constants=(float32(-2.3)[0], float32(3.1)[0]), types=()),
         *(
             Operator("Clip", constants=(np.dtype(name).type(1), np.dtype(name).type(9)), types=(name,), floats=False)
@@ -217,13 +204,12 @@ def _rest() -> list[Operator]:
         Operator("Shape", places=("reader",), types=("int64",)),
         Operator("NonZero", places=("reader",), types=("int64",)),
     ]
-    return rows
 
 
 OPERATORS = (*_arithmetic(), *_moving(), *_networks(), *_rest(), *_indices())
 """Every operator that is measured next to a judged one."""
 
-CONVERTED = _KINDS
+CONVERTED = ("bool", *_WHOLE, "float16", "float32", "float64", "bfloat16")
 """Types of which conversions from and to the subtraction's own are measured."""
 
 NARROW_CONVERTED, NARROW_OPSET = {"int32": ("int4", "uint4")}, 21

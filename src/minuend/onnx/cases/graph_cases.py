@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.elements import TYPES
+from minuend.core.shapes import static
 from minuend.models.fusions import ENDS, NORMALISATIONS
 from minuend.models.matching import (
     ADJACENT,
@@ -27,20 +27,7 @@ from minuend.models.matching import (
     WITHIN,
     ZEROS,
 )
-from minuend.models.patterns import (
-    LAST,
-    POWERS,
-    RESULT,
-    Const,
-    Distant,
-    How,
-    Op,
-    Softmax,
-    Term,
-    X,
-    less,
-    of_side,
-)
+from minuend.models.patterns import LAST, POWERS, RESULT, Const, Distant, How, Op, Softmax, Term, X, less, of_side
 from minuend.onnx.cases.adjacent_operators import (
     CONVERTED,
     IMAGE,
@@ -51,7 +38,10 @@ from minuend.onnx.cases.adjacent_operators import (
     int64,
 )
 from minuend.onnx.documents import tensors
-from minuend.onnx.graphs.flow import FUNCTION, captured
+from minuend.onnx.documents.tensors import Array
+from minuend.onnx.graphs.flow import FUNCTION
+from minuend.onnx.graphs.nesting import captured
+from minuend.onnx.graphs.scope import shape_of
 from minuend.onnx.versions import DIALECT
 from minuend.runtimes.pattern_cases import DIFFERENCE, Built, Feed, GraphCase, Part
 
@@ -106,7 +96,7 @@ def _by_itself(dtype: str) -> Iterator[GraphCase]:
 def _together(dtype: str) -> Iterator[GraphCase]:
     """Operators that runtimes know as one."""
     for shape in (IMAGE, (64,)):
-        how: tuple[Any, ...] = ("fused", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:])
+        how: tuple[object, ...] = ("fused", "ReduceMax", _SOFTMAX, shape, (-1,), shape[-1:])
         yield GraphCase(Softmax(), dtype, how, mixes=True)
     last = ((IMAGE, (-1,), IMAGE[-1:]), ((64,), (-1,), (64,)))
     others = ((IMAGE, (1,), (IMAGE[1], 1, 1)), (IMAGE, (2, 3), (IMAGE[1], 1, 1)))
@@ -136,13 +126,16 @@ def _chained(dtype: str) -> Iterator[GraphCase]:
 
 def _converted(kind: str, dtype: str) -> Iterator[GraphCase]:
     """A conversion from or to another type."""
+    opset = NARROW_OPSET if kind in NARROW_CONVERTED.get(dtype, ()) else _OPSET
+    row = Operator("Cast", attributes={"to": _number(dtype)}, opset=opset, source=kind)
     for side in ("A", "B"):
         for own in (X, ANY):
             made = Op("Cast", (X,), types=(kind, dtype))
-            yield GraphCase(of_side(side, made, own), dtype, ("cast", side, own, kind))
+            yield GraphCase(of_side(side, made, own), dtype, ("cast", side, own, (X,), row))
+    row = Operator("Cast", attributes={"to": _number(kind)}, opset=opset)
     for a, b in _PLAIN:
         read = Op("Cast", (less(a, b),), types=(dtype, kind))
-        yield GraphCase(read, dtype, ("cast_to", a, b, kind))
+        yield GraphCase(read, dtype, ("cast_to", a, b, (RESULT,), row))
 
 
 def _rows(dtype: str) -> Iterator[Operator]:
@@ -217,7 +210,7 @@ def build(case: GraphCase) -> Built:
     return draft.built(outputs)
 
 
-def many(dtype: str, scalars: Any, shape: tuple[int, ...]) -> Part:
+def many(dtype: str, scalars: Array, shape: tuple[int, ...]) -> Part:
     """Return a model whose outputs are its input less each of some scalars, constants of the model."""
     opset = _OPSET if dtype in DIALECT.resolve(_OPSET).types else _OPSET + 1
     value = functools.partial(helper.make_tensor_value_info, elem_type=_number(dtype), shape=shape)
@@ -239,7 +232,7 @@ class _Draft:
         self.case, self.dtype = case, case.dtype
         self.before: list[NodeProto] = []
         self.behind: list[NodeProto] = []
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, Array] = {}
         self.feeds: dict[str, Feed] = {}
         self.names = {"A": "a", "B": "b"}
         self.terms: set[str] = set()
@@ -252,16 +245,6 @@ class _Draft:
     def maker(self, side: str, own: Term, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator makes an operand."""
         made = self._operator(self.before, row, given, "", "t")
-        return self._behind_maker(side, own, made)
-
-    def cast(self, side: str, own: Term, source: str) -> list[str]:
-        """A conversion makes an operand."""
-        self._reach(source)
-        self._value(X, "t_in0", source, IMAGE)
-        self.before.append(helper.make_node("Cast", ["t_in0"], ["t"], to=_number(self.dtype)))
-        return self._behind_maker(side, own, "t")
-
-    def _behind_maker(self, side: str, own: Term, made: str) -> list[str]:
         self.names[side] = self._moved(self.before, made)
         other = "B" if side == "A" else "A"
         self._value(own, self.names[other], self.dtype, self._shape(self.names[side]))
@@ -282,17 +265,7 @@ class _Draft:
         self.behind.append(helper.make_node("Abs", ["d"], ["other"]))
         return ["y", "other"]
 
-    def cast_to(self, a: Term, b: Term, target_dtype: str) -> list[str]:
-        """A conversion reads the difference."""
-        self._reach(target_dtype)
-        self._operands(a, b, IMAGE, "any")
-        self.behind.append(helper.make_node("Cast", ["d"], ["y"], to=_number(target_dtype)))
-        return ["y"]
-
-    def _reach(self, dtype: str) -> None:
-        """Take the opset that has an element type."""
-        if dtype in NARROW_CONVERTED.get(self.dtype, ()):
-            self.opset = max(self.opset, NARROW_OPSET)
+    cast, cast_to = maker, reader
 
     def later(self, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator is reached behind another."""
@@ -348,7 +321,7 @@ class _Draft:
     def fused(
         self, reduction: str, behind: str, shape: tuple[int, ...], axes: tuple[int, ...], parameters: tuple[int, ...]
     ) -> list[str]:
-        """Several nodes that runtimes know as one; each line of text is ``output = Operator(inputs)``."""
+        """Several nodes that runtimes know as one, in ONNX's text form."""
         self._value(X, "x", self.dtype, shape, "finite")
         self.axes = tuple(axis % len(shape) for axis in axes)
         self.constants |= {"two": self._one(2), "half": self._one(0.5), "eps": self._one(2.0**-10)}
@@ -356,9 +329,10 @@ class _Draft:
         self.names = {"A": "x", "B": "b"}
         for nodes, text in ((self.before, f"b = {reduction}(x)"), (self.behind, behind)):
             for line in text.split("; "):
-                output, operator, inputs = re.fullmatch(r"(\w+) = (\w+)\((.*)\)", line).groups()  # type: ignore[union-attr]
-                attributes: dict[str, Any] = {"axes": axes} if operator in ("ReduceMean", "ReduceMax") else {}
-                nodes.append(helper.make_node(operator, inputs.split(", "), [output], **attributes))
+                node = onnx.parser.parse_node(line)
+                if node.op_type in ("ReduceMean", "ReduceMax"):
+                    node.attribute.append(helper.make_attribute("axes", axes))
+                nodes.append(node)
         return ["y"]
 
     def inside(self, kind: str) -> list[str]:
@@ -368,7 +342,7 @@ class _Draft:
         self.before.append(helper.make_node("Add", ["x", "b"], ["a"]))
         return ["d"]
 
-    def _one(self, value: float) -> Any:
+    def _one(self, value: float) -> Array:
         return np.array(value).astype(TYPES[self.dtype].memory)
 
     def _around(self, subtract: NodeProto) -> list[NodeProto]:
@@ -378,11 +352,8 @@ class _Draft:
     def _in_if(self, subtract: NodeProto) -> list[NodeProto]:
         self.feeds["cond"] = Feed("bool", (), "fixed", np.array(True))
         other = helper.make_node("Identity", ["a"], ["other_d"])
-        branches = {
-            "then_branch": self._body([subtract], [], ["d"]),
-            "else_branch": self._body([other], [], ["other_d"]),
-        }
-        return [helper.make_node("If", ["cond"], ["d"], **branches)]
+        bodies = self._body([subtract], [], ["d"]), self._body([other], [], ["other_d"])
+        return [helper.make_node("If", ["cond"], ["d"], then_branch=bodies[0], else_branch=bodies[1])]
 
     def _in_loop(self, subtract: NodeProto) -> list[NodeProto]:
         self.constants |= {"trips": np.array(1, np.int64), "on": np.array(True)}
@@ -405,7 +376,9 @@ class _Draft:
         self.functions.append(helper.make_function("local", "difference", ["left", "right"], ["d"], [subtract], opsets))
         return [helper.make_node("difference", ["a", "b"], ["d"], domain="local")]
 
-    def _body(self, nodes: list[NodeProto], inputs: list[Any], outputs: list[str]) -> onnx.GraphProto:
+    def _body(
+        self, nodes: list[NodeProto], inputs: list[tuple[str, str, tuple[int, ...]]], outputs: list[str]
+    ) -> onnx.GraphProto:
         given = [helper.make_tensor_value_info(name, _number(dtype), shape) for name, dtype, shape in inputs]
         kinds = {"goes": "bool"}
         made = [helper.make_tensor_value_info(one, _number(kinds.get(one, self.dtype)), None) for one in outputs]
@@ -424,15 +397,10 @@ class _Draft:
                 self.feeds[name] = Feed(self.dtype, row.shape, "fixed", np.broadcast_to(fixed, row.shape))
             else:
                 self.constants[name] = known
-        names = []
-        for i, array in enumerate(before):
-            self.constants[f"y_before{i}"] = array
-            names.append(f"y_before{i}")
-        names.append("d")
-        for i, array in enumerate(row.constants):
-            self.constants[f"y_after{i}"] = array
-            names.append(f"y_after{i}")
-        self._node(self.behind, row, names, "y")
+        first = {f"y_before{i}": array for i, array in enumerate(before)}
+        last = {f"y_after{i}": array for i, array in enumerate(row.constants)}
+        self.constants |= first | last
+        self._node(self.behind, row, [*first, "d", *last], "y")
         return ["y"]
 
     # ---- parts ----
@@ -472,9 +440,8 @@ class _Draft:
                 flat = (math.prod(shape),) if self.case.form == THROUGH and dot else shape
                 condition = row.name == "Where" and i == 0
                 made = self.case.form == WITHIN and not dot and kind == X and not condition
-                self._value(
-                    kind, f"{name}_made" if made else name, "bool" if condition else self.dtype, flat, row.values
-                )
+                dtype = "bool" if condition else row.source or self.dtype
+                self._value(kind, f"{name}_made" if made else name, dtype, flat, row.values)
                 if made:
                     nodes.append(helper.make_node("Neg", [f"{name}_made"], [name]))
         for i, known in enumerate(row.constants):
@@ -501,12 +468,7 @@ class _Draft:
         if any(node.domain for node in self.before):
             return next(iter(self.feeds.values())).shape
         model = onnx.shape_inference.infer_shapes(self._model(self.before, [name], static=True), data_prop=True)
-        dims = model.graph.output[0].type.tensor_type.shape.dim
-        if not model.graph.output[0].type.tensor_type.HasField("shape") or any(
-            not d.HasField("dim_value") for d in dims
-        ):
-            raise ValueError(f"{self.case.pattern}: the shape of {name} is not known")
-        return tuple(dim.dim_value for dim in dims)
+        return static(shape_of(model.graph.output[0].type) or ())
 
     def built(self, outputs: list[str]) -> Built:
         a, b = self.names["A"], self.names["B"]
@@ -557,7 +519,7 @@ class _Draft:
         if feed is None:
             known = [one for one in map(self._known_shape, self.names.values()) if one is not None]
             feed = Feed(self.dtype, np.broadcast_shapes(*known), "any")
-        dims: Any = feed.shape
+        dims: Sequence[int | str] = feed.shape
         if self.case.dynamic and not static and self.case.how[0] != "index":
             dims = [f"n{i}_{size}" for i, size in enumerate(feed.shape)]
         return helper.make_tensor_value_info(name, _number(feed.dtype), dims)
@@ -580,15 +542,15 @@ def _number(dtype: str) -> int:
     return TensorProto.BOOL if dtype == "bool" else tensors.number(dtype)
 
 
-def _tensor(array: Any, name: str) -> TensorProto:
+def _tensor(array: npt.ArrayLike, name: str) -> TensorProto:
     array = np.asarray(array)
     return helper.make_tensor(name, _number(array.dtype.name), array.shape, array.tobytes(), raw=True)
 
 
-def constant(dtype: str, shape: tuple[int, ...], name: str) -> Any:
+def constant(dtype: str, shape: tuple[int, ...], name: str) -> Array:
     """Return a constant of ordinary numbers, none of them zero."""
     if dtype == "bool":
-        return np.arange(int(np.prod(shape))).reshape(shape) % 3 == 0
+        return np.equal(np.arange(int(np.prod(shape))).reshape(shape) % 3, 0)
     element = TYPES[dtype]
     # The same numbers for every constant of a size: so what is added is taken away again, as rounding tricks do.
     if shape == ():
@@ -598,4 +560,4 @@ def constant(dtype: str, shape: tuple[int, ...], name: str) -> Any:
     if element.is_integer:
         return source.integers(1, 7, shape).astype(element.memory)
     found = source.standard_normal(shape).astype(np.float32) * np.float32(2)
-    return np.where(found == 0, np.float32(1), found).astype(element.memory)
+    return np.asarray(np.where(found == 0, np.float32(1), found)).astype(element.memory)

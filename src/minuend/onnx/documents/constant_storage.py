@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto
 from onnx.helper import make_attribute
 from onnx.numpy_helper import from_array
 
 from minuend.errors import listed
 from minuend.onnx.documents import tensors
-from minuend.onnx.graphs.scope import MAIN
-from minuend.onnx.graphs.walk import Scope, Subtraction, all_tensors, walk
+from minuend.onnx.graphs.scope import is_constant
+from minuend.onnx.graphs.walk import Subtraction, all_tensors, walk
 from minuend.onnx.model import Model
 
 OPERAND = "operand of "
@@ -41,8 +41,11 @@ def ways(model: ModelProto) -> frozenset[str]:
 
 def ways_of_operands(one: Subtraction) -> frozenset[str]:
     """Return the ways in which the constants that a subtraction reads are stored, each as ``"operand of …"``."""
-    known = [_ways_by_name(scope) for scope in one.scope.around()]
-    return frozenset(OPERAND + names[name] for name in one.proto.input for names in known if names.get(name))
+    found = {name: _of_tensor(tensor) for name, tensor in one.scope.visible_tensors().items()}
+    for scope in one.scope.around():
+        for node in filter(is_constant, scope.nodes):
+            found.setdefault(node.output[0], _of_numbers(node))
+    return frozenset(OPERAND + found[name] for name in one.proto.input if found.get(name))
 
 
 def store_raw(model: Model, unread: Collection[str]) -> str:
@@ -73,21 +76,7 @@ def store_raw(model: Model, unread: Collection[str]) -> str:
 
 
 def _constants(model: ModelProto) -> Iterator[NodeProto]:
-    return (node for scope in walk(model) for node in scope.nodes if _is_constant(node))
-
-
-def _is_constant(node: NodeProto) -> bool:
-    return node.op_type == "Constant" and node.domain in MAIN
-
-
-def _ways_by_name(scope: Scope) -> Mapping[str, str]:
-    """How the constants of a scope are stored; ``""`` for ``raw_data``."""
-    stored = scope.proto.initializer if isinstance(scope.proto, GraphProto) else ()
-    found = {tensor.name: _of_tensor(tensor) for tensor in stored}
-    for node in filter(_is_constant, scope.nodes):
-        tensor = next((one.t for one in node.attribute if one.name == "value"), None)
-        found[node.output[0]] = _of_numbers(node) if tensor is None else _of_tensor(tensor)
-    return found
+    return (node for scope in walk(model) for node in scope.nodes if is_constant(node))
 
 
 def _of_tensor(tensor: TensorProto) -> str:

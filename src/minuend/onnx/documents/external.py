@@ -23,16 +23,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
-from onnx import (
-    AttributeProto,
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    SparseTensorProto,
-    TensorProto,
-    TrainingInfoProto,
-)
+from google.protobuf.message import Message  # type: ignore[import-untyped,unused-ignore]
+from onnx import TensorProto
 
 from minuend.errors import FileFormatError, shown
 from minuend.files.stored_elements import Contiguous, Elements, InMemory
@@ -164,7 +156,7 @@ class DataFiles:
             pass
 
     def bytes(self, tensor: TensorProto, where: str) -> Array:
-        """Return the bytes of a tensor, read-only; the same array as long as somebody holds it.
+        """Return the bytes of a tensor, read-only; the same array while it is in use.
 
         Raises:
             FileFormatError: see :func:`reference` and :meth:`path`; or the file is too short, or not the one whose
@@ -202,20 +194,19 @@ class DataFiles:
             file.close()
 
     def array(self, tensor: TensorProto, where: str) -> Array:
-        """Return a tensor's elements, read-only."""
+        """Return a tensor's elements, read-only, wherever they are."""
         kind = tensors.check(tensor, where)
+        if not tensors.is_external(tensor):
+            return tensors.to_array(tensor)
         data = self.bytes(tensor, where)
-        shape = tuple(tensor.dims)
         if kind.packed:
             return tensors.to_array(inline(tensor, data))
-        if data.size == 0:
-            return np.empty(shape, kind.dtype)
-        return data.view(_stored(kind)).reshape(shape)
+        return data.view(_stored(kind)).reshape(tuple(tensor.dims))
 
     def elements(self, tensor: TensorProto, where: str) -> Elements:
         """Return a tensor's elements, which are read where they lie if they lie as memory has them."""
         kind = tensors.check(tensor, where)
-        if kind.packed:
+        if kind.packed or not tensors.is_external(tensor):
             return InMemory(self.array(tensor, where))
         ref = reference(tensor, where)
         with self._opened(ref, where) as (file, _):
@@ -224,7 +215,7 @@ class DataFiles:
     def blocks(self, tensor: TensorProto, where: str) -> tuple[np.dtype[Any], Iterator[Array]]:
         """Return the type of a tensor's elements in memory, and an iterator over them, a few megabytes at a time."""
         kind = tensors.check(tensor, where)
-        if kind.packed:
+        if kind.packed or not tensors.is_external(tensor):
             return kind.dtype, iter([self.array(tensor, where)])
         return kind.dtype, self._blocks(reference(tensor, where), _stored(kind), where)
 
@@ -234,33 +225,20 @@ class DataFiles:
                 yield block.view(dtype)
 
 
-_ONE = {
-    ModelProto: ("graph",),
-    TrainingInfoProto: ("initialization", "algorithm"),
-    AttributeProto: ("t", "g", "sparse_tensor"),
-    SparseTensorProto: ("values", "indices"),
-}
-_MANY = {
-    ModelProto: ("functions", "training_info"),
-    GraphProto: ("initializer", "sparse_initializer", "node"),
-    FunctionProto: ("node", "attribute_proto"),
-    NodeProto: ("attribute",),
-    AttributeProto: ("tensors", "graphs", "sparse_tensors"),
-}
-"""The fields, of one message and of many, through which a tensor is reached."""
+_HOLDERS = ("TrainingInfoProto", "GraphProto", "FunctionProto", "NodeProto", "AttributeProto", "SparseTensorProto",
+            "TensorProto")  # fmt: skip
+"""The messages through which a tensor is reached."""
 
 
-def locations(message: Any) -> Iterator[str]:
+def locations(message: Message) -> Iterator[str]:
     """Yield the locations that the tensors of a model state, however wrong, wherever they are: in training too."""
     if isinstance(message, TensorProto):
         yield from (one.value for one in message.external_data if one.key == "location" and "\0" not in one.value)
         return
-    for name in _ONE.get(type(message), ()):
-        if message.HasField(name):
-            yield from locations(getattr(message, name))
-    for name in _MANY.get(type(message), ()):
-        for one in getattr(message, name):
-            yield from locations(one)
+    for field, value in message.ListFields():
+        if field.message_type is not None and field.message_type.name in _HOLDERS:
+            for one in value if field.is_repeated else [value]:
+                yield from locations(one)
 
 
 def inline(tensor: TensorProto, data: Array) -> TensorProto:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
 from onnx import ModelProto
@@ -17,7 +16,7 @@ from minuend.onnx.processes import library_process
 _MOST_BYTES = (1 << 31) - 1
 
 
-def parsed(source: Any) -> tuple[ModelProto, tuple[Violation, ...], str | None, str]:
+def parsed(source: object) -> tuple[ModelProto, tuple[Violation, ...], str | None, str]:
     """Parse a model, of whatever it is, and check its structure.
 
     Returns:

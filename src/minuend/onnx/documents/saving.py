@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import BinaryIO
 
 import onnx
 from google.protobuf.message import EncodeError  # type: ignore[import-untyped,unused-ignore]
@@ -101,7 +101,7 @@ def _serialize(proto: ModelProto) -> bytes | None:
     return raw if len(raw) <= _MOST_BYTES else None
 
 
-def _serialize_split(proto: ModelProto, data: str, stream: Any, output_path: str) -> bytes:
+def _serialize_split(proto: ModelProto, data: str, stream: BinaryIO, output_path: str) -> bytes:
     """Write the large initializers to a stream, and return the bytes of the model that refers to them.
 
     The live proto is changed while this runs and is afterwards as it was: a copy would need its memory twice.

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import FileFormatError
 from minuend.onnx.versions import SPELLINGS
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+Inputs: TypeAlias = Sequence[Any]
+"""The values of a node's inputs: arrays, lists (sequences) and dicts (maps); ``None`` for one that is left out."""
+
+Attributes: TypeAlias = Mapping[str, Any]
+"""What a node states, by name, as Python values."""
 
 TYPED_FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
 _ELEMENTS = {spellings[-1]: TYPES[name] for name, spellings in SPELLINGS.items()}
@@ -38,10 +44,12 @@ class DataType:
     """One ``TensorProto.DataType``.
 
     Attributes:
-        word: its name. field: the typed field that may hold it. bits: of one element in a file; 0 for strings.
+        number, word: its number and name. field: the typed field that may hold it. bits: of one element in a file; 0
+            for strings.
         dtype: the NumPy dtype of its elements in memory. element: its row, where subtraction knows the type.
     """
 
+    number: int
     word: str
     field: str
     bits: int
@@ -79,7 +87,13 @@ def data_type(number: int) -> DataType | None:
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(number))
     element = _ELEMENTS.get(word)
     bits = 0 if word == "STRING" else 6 if word.startswith("FLOAT6") else dtype.itemsize * 8
-    return DataType(word, helper.tensor_dtype_to_field(number), element.bits if element else bits, dtype, element)
+    field = helper.tensor_dtype_to_field(number)
+    return DataType(number, word, field, element.bits if element else bits, dtype, element)
+
+
+def element_kind(type_: TypeProto | None) -> DataType | None:
+    """Return the data type of a tensor's elements; ``None`` where it is not known, or the value is no tensor."""
+    return None if type_ is None else data_type(type_.tensor_type.elem_type)
 
 
 def number(name: str) -> int:
@@ -90,6 +104,11 @@ def number(name: str) -> int:
     """
     found: int = TensorProto.DataType.Value(SPELLINGS[name][-1])
     return found
+
+
+def values_of(attributes: Iterable[AttributeProto]) -> dict[str, Any]:
+    """Return attributes as Python values, by name."""
+    return {one.name: helper.get_attribute_value(one) for one in attributes}
 
 
 CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
@@ -202,7 +221,7 @@ def _check_range(entries: Sequence[int], kind: DataType, field: str, where: str)
     if kind.dtype.kind in "iub" and not kind.packed:
         low, high = kind.element.limits if kind.element else (0, 1)
         what = ""
-    values: Any = np.array(entries, np.uint64 if field == "uint64_data" else np.int32)
+    values: Array = np.array(entries, np.uint64 if field == "uint64_data" else np.int32)
     bad = np.flatnonzero((values < low) | (values > high))
     if bad.size:
         at = int(bad[0])

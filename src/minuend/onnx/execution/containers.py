@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from onnx import SparseTensorProto, TensorProto
 
 from minuend.errors import SpecError
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
+from minuend.onnx.documents.tensors import Array, Attributes, Inputs
 
-Attributes: TypeAlias = Mapping[str, Any]
-Rule: TypeAlias = Callable[[Sequence[Any], Attributes], Any]
+Rule: TypeAlias = Callable[[Inputs, Attributes], object]
 
 
 def dense(sparse: SparseTensorProto, where: str) -> Array:
@@ -41,7 +40,7 @@ def dense(sparse: SparseTensorProto, where: str) -> Array:
     return found
 
 
-def _constant(_: Sequence[Any], stated: Attributes) -> Any:
+def _constant(_: Inputs, stated: Attributes) -> Array:
     name, value = next(iter(stated.items()))
     if isinstance(value, TensorProto):
         tensors.check(value, "Constant")
@@ -54,17 +53,17 @@ def _constant(_: Sequence[Any], stated: Attributes) -> Any:
     return np.array(texts.decode() if isinstance(texts, bytes) else texts, kind)
 
 
-def _filled(inputs: Sequence[Any], stated: Attributes) -> Array:
+def _filled(inputs: Inputs, stated: Attributes) -> Array:
     value = stated.get("value")
     fill = np.zeros(1, np.float32) if value is None else tensors.to_array(value)
     return np.full(tuple(int(dim) for dim in inputs[0].reshape(-1)), fill.reshape(-1)[0], fill.dtype)
 
 
-def _shape(inputs: Sequence[Any], stated: Attributes) -> Array:
+def _shape(inputs: Inputs, stated: Attributes) -> Array:
     return np.array(inputs[0].shape[slice(stated.get("start", 0), stated.get("end"))], np.int64)
 
 
-def _position(at: Any, length: int, *, end: int = -1) -> int:
+def _position(at: object, length: int, *, end: int = -1) -> int:
     """A place in a sequence, counted from its end where it is negative; up to ``end`` where that can be named, too."""
     place = int(np.asarray(at).reshape(-1)[0])
     if not -length <= place <= max(end, length - 1):
@@ -72,20 +71,20 @@ def _position(at: Any, length: int, *, end: int = -1) -> int:
     return place
 
 
-def _inserted(inputs: Sequence[Any], _: Attributes) -> list[Any]:
+def _inserted(inputs: Inputs, _: Attributes) -> list[object]:
     found = list(inputs[0])
     last = len(inputs) < 3 or inputs[2] is None
     found.insert(len(found) if last else _position(inputs[2], len(found), end=len(found)), inputs[1])
     return found
 
 
-def _erased(inputs: Sequence[Any], _: Attributes) -> list[Any]:
+def _erased(inputs: Inputs, _: Attributes) -> list[object]:
     found = list(inputs[0])
     del found[-1 if len(inputs) < 2 or inputs[1] is None else _position(inputs[1], len(found))]
     return found
 
 
-def _joined(inputs: Sequence[Any], stated: Attributes) -> Array:
+def _joined(inputs: Inputs, stated: Attributes) -> Array:
     if not inputs[0]:
         raise SpecError("inputs", "ConcatFromSequence has an empty sequence")
     join = np.stack if stated.get("new_axis") else np.concatenate
@@ -93,7 +92,7 @@ def _joined(inputs: Sequence[Any], stated: Attributes) -> Array:
     return found
 
 
-def _split(inputs: Sequence[Any], stated: Attributes) -> list[Array]:
+def _split(inputs: Inputs, stated: Attributes) -> list[Array]:
     whole, axis = inputs[0], stated.get("axis", 0)
     axis += whole.ndim if axis < 0 else 0
     length = whole.shape[axis]

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import GraphProto
+from onnx import GraphProto, TypeProto
 
 from minuend.errors import SpecError
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
-from minuend.onnx.graphs.dims import shape_of
+from minuend.onnx.documents.tensors import Array, Attributes, Inputs
+from minuend.onnx.graphs.scope import shape_of
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ class Frame:
 
     op: str
     opset: int
-    inputs: Sequence[Any]
-    stated: Mapping[str, Any]
-    run: Callable[[str, Sequence[Any]], list[Any]]
+    inputs: Inputs
+    stated: Attributes
+    run: Callable[[str, Sequence[object]], list[Any]]
     hold: Callable[[int], None]
 
-    def flag(self, value: Any) -> bool:
+    def flag(self, value: object) -> bool:
         """A condition: one element of any shape."""
         return bool(self.number(value))
 
-    def number(self, value: Any) -> int:
+    def number(self, value: object) -> int:
         """A value of one element."""
         array = np.asarray(value)
         if array.size != 1:
@@ -51,7 +51,7 @@ class Frame:
         parts.append(value)
         self.hold(len(parts) * value.nbytes)
 
-    def stacked(self, parts: Sequence[Array], axis: int, declared: Any) -> Array:
+    def stacked(self, parts: Sequence[Array], axis: int, declared: TypeProto) -> Array:
         """What iterations gave, along a new axis; without any iteration nothing of the declared type."""
         if parts:
             if len({part.shape for part in parts}) > 1:
@@ -59,7 +59,7 @@ class Frame:
                 raise SpecError("outputs", f"the iterations of {self.op} give the shapes {shapes}; expected one shape")
             self.hold(sum(part.nbytes for part in parts))
             return np.stack(parts, axis)
-        kind = tensors.data_type(declared.tensor_type.elem_type) if declared.HasField("tensor_type") else None
+        kind = tensors.element_kind(declared)
         if kind is None:
             raise SpecError("outputs", f"{self.op} has no iteration, and its body states no type of what it gives")
         dims = [dim if isinstance(dim, int) else 0 for dim in shape_of(declared) or ()]
@@ -67,14 +67,14 @@ class Frame:
         return np.zeros(dims, kind.dtype)
 
 
-Rule: TypeAlias = Callable[[Frame], Sequence[Any]]
+Rule: TypeAlias = Callable[[Frame], Sequence[object]]
 
 
-def _branch(frame: Frame) -> Sequence[Any]:
+def _branch(frame: Frame) -> Sequence[object]:
     return frame.run("then_branch" if frame.flag(frame.inputs[0]) else "else_branch", ())
 
 
-def _loop(frame: Frame) -> Sequence[Any]:
+def _loop(frame: Frame) -> Sequence[object]:
     body: GraphProto = frame.stated["body"]
     most, go, *state = frame.inputs
     trips = None if most is None else frame.number(most)
@@ -92,35 +92,26 @@ def _loop(frame: Frame) -> Sequence[Any]:
     return [*state, *(frame.stacked(parts, 0, type_) for parts, type_ in zip(gathered, types, strict=True))]
 
 
-def _scan(frame: Frame) -> Sequence[Any]:
-    body: GraphProto = frame.stated["body"]
+def _scan(frame: Frame) -> Sequence[object]:
     count = frame.stated["num_scan_inputs"]
     if frame.opset < 9:
-        return _batched(frame, body, count)
+        return _batched(frame, count)
     states = len(frame.inputs) - count
-    return _scanned(
-        frame, body, frame.inputs[:states], frame.inputs[states:],
-        _per(frame, "scan_input_axes", count), _per(frame, "scan_input_directions", count),
-        _per(frame, "scan_output_axes", len(body.output) - states),
-        _per(frame, "scan_output_directions", len(body.output) - states),
-    )  # fmt: skip
+    return _scanned(frame, frame.inputs[:states], frame.inputs[states:])
 
 
 def _per(frame: Frame, name: str, count: int) -> list[int]:
+    """An attribute with a number for each of several values, 0 where it states none."""
     given = list(frame.stated.get(name) or ())
     return given + [0] * (count - len(given))
 
 
-def _scanned(
-    frame: Frame,
-    body: GraphProto,
-    states: Sequence[Any],
-    sequences: Sequence[Array],
-    axes: Sequence[int],
-    directions: Sequence[int],
-    out_axes: Sequence[int],
-    out_directions: Sequence[int],
-) -> list[Any]:
+def _scanned(frame: Frame, states: Sequence[object], sequences: Sequence[Array]) -> list[Any]:
+    body: GraphProto = frame.stated["body"]
+    axes = _per(frame, "scan_input_axes", len(sequences))
+    directions = _per(frame, "directions" if frame.opset < 9 else "scan_input_directions", len(sequences))
+    out_axes = _per(frame, "scan_output_axes", len(body.output) - len(states))
+    out_directions = _per(frame, "scan_output_directions", len(body.output) - len(states))
     lengths = {sequence.shape[axis] for sequence, axis in zip(sequences, axes, strict=True)}
     if len(lengths) != 1:
         raise SpecError("inputs", f"Scan takes sequences of one length; they have {sorted(lengths)}")
@@ -139,20 +130,15 @@ def _scanned(
     return [*state, *(frame.stacked(v[::-1] if back else v, axis, type_) for v, type_, axis, back in made)]
 
 
-def _batched(frame: Frame, body: GraphProto, count: int) -> list[Any]:
+def _batched(frame: Frame, count: int) -> list[object]:
     """Scan-8: every state and sequence has a first axis of batches, and each batch a length of its own."""
     lengths, *values = frame.inputs
     states, sequences = values[: len(values) - count], values[len(values) - count :]
-    outputs = len(body.output) - len(states)
     longest = sequences[0].shape[1]
     found = []
     for k in range(sequences[0].shape[0]):
         own = longest if lengths is None else int(lengths[k])
-        parts = [sequence[k, :own] for sequence in sequences]
-        of_batch = _scanned(
-            frame, body, [state[k] for state in states], parts, [0] * count, _per(frame, "directions", count),
-            [0] * outputs, [0] * outputs,
-        )  # fmt: skip
+        of_batch = _scanned(frame, [state[k] for state in states], [sequence[k, :own] for sequence in sequences])
         for i in range(len(states), len(of_batch)):
             short = of_batch[i]
             of_batch[i] = np.zeros((longest, *short.shape[1:]), short.dtype)
@@ -161,10 +147,10 @@ def _batched(frame: Frame, body: GraphProto, count: int) -> list[Any]:
     return [np.stack(batches) for batches in zip(*found, strict=True)]
 
 
-def _mapped(frame: Frame) -> Sequence[Any]:
+def _mapped(frame: Frame) -> Sequence[object]:
     body: GraphProto = frame.stated["body"]
     first, *others = frame.inputs
-    found: list[list[Any]] = [[] for _ in body.output]
+    found: list[list[object]] = [[] for _ in body.output]
     for i, value in enumerate(first):
         given = frame.run("body", [value, *(other[i] if isinstance(other, list) else other for other in others)])
         for values, one in zip(found, given, strict=True):

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from minuend.onnx.documents.tensors import Attributes, Inputs
+
 
 @dataclass(frozen=True)
 class Case:
     """A node where it runs: the main domain's opset, its values, its attributes, and which outputs it requests."""
 
     opset: int
-    inputs: Sequence[Any]
-    stated: Mapping[str, Any]
+    inputs: Inputs
+    stated: Attributes
     outputs: Sequence[str]
 
     def given(self, index: int) -> Any:
@@ -76,8 +78,13 @@ def _scaled(case: Case) -> bool:
     return looks and scales is not None and np.size(scales) > 0
 
 
-def _stated(*names: str) -> Callable[[Case], bool]:
-    return lambda case: any(case.stated.get(name) for name in names)
+def _padded_by_itself(case: Case) -> bool:
+    """The padding follows from the attribute auto_pad."""
+    return case.text("auto_pad", "NOTSET") != "NOTSET"
+
+
+def _stated(name: str) -> Callable[[Case], bool]:
+    return lambda case: bool(case.stated.get(name))
 
 
 def _rows(*rows: tuple[str, Callable[[Case], bool], str]) -> Mapping[str, tuple[Defect, ...]]:
@@ -92,91 +99,52 @@ _IGNORED = "it ignores {}"
 
 REFERENCE = _rows(
     ("BatchNormalization", lambda x: x.opset < 14, "before opset 14 it mixes the batch's own mean and variance in"),
-    (
-        "Softmax LogSoftmax Hardmax",
-        lambda x: x.opset < 13 and not x.last_axis,
-        "before opset 13 the dims from axis on are one, and it takes axis alone",
-    ),
+    ("Softmax LogSoftmax Hardmax", lambda x: x.opset < 13 and not x.last_axis,
+     "before opset 13 the dims from axis on are one, and it takes axis alone"),
     ("MaxPool", lambda x: x.requests(1), "its Indices are those of one channel"),
     ("MaxPool", lambda x: len(set(x.numbers("pads"))) > 1, "it takes pads that are not all equal in another order"),
-    (
-        "MaxPool",
-        lambda x: x.text("auto_pad", "NOTSET") != "NOTSET",
-        "its auto_pad gives another shape or other windows",
-    ),
+    ("MaxPool", _padded_by_itself, "its auto_pad gives another shape or other windows"),
     ("MaxPool", _stated("ceil_mode"), "its ceil_mode gives another shape"),
-    (
-        "AveragePool",
-        lambda x: x.opset < 7 and (x.same_padding or any(x.numbers("pads"))),
-        "before opset 7 padding is not counted, and it counts it",
-    ),
-    (
-        "AveragePool LpPool",
-        lambda x: x.dilated and (bool(x.stated.get("ceil_mode")) or x.text("auto_pad", "NOTSET") != "NOTSET"),
-        "dilations with auto_pad or ceil_mode give another shape or other windows",
-    ),
-    (
-        "ConvTranspose",
-        lambda x: x.text("auto_pad", "NOTSET") != "NOTSET",
-        "its auto_pad leaves out how far the kernel reaches",
-    ),
+    ("AveragePool", lambda x: x.opset < 7 and (x.same_padding or any(x.numbers("pads"))),
+     "before opset 7 padding is not counted, and it counts it"),
+    ("AveragePool LpPool", lambda x: x.dilated and (bool(x.stated.get("ceil_mode")) or _padded_by_itself(x)),
+     "dilations with auto_pad or ceil_mode give another shape or other windows"),
+    ("ConvTranspose", _padded_by_itself, "its auto_pad leaves out how far the kernel reaches"),
     ("GlobalMaxPool", lambda x: x.rank != 4, "it takes two of the dims, which are the spatial ones of rank 4 alone"),
     ("LRN", lambda _: True, "it normalises as many channels as there are batches, over one channel too few"),
     ("LpNormalization", lambda x: x.stated.get("p", 2) == 1, "of p = 1 it sums the numbers, not their magnitudes"),
-    (
-        "ReduceSumSquare",
-        lambda x: x.inputs[0].dtype.kind in "iu" and x.inputs[0].dtype.itemsize < 8,
-        "its result is of a wider type",
-    ),
+    ("ReduceSumSquare", lambda x: x.inputs[0].dtype.kind in "iu" and x.inputs[0].dtype.itemsize < 8,
+     "its result is of a wider type"),
     ("RoiAlign", lambda x: x.opset < 16, "before opset 16 there is no half pixel, and it takes one off"),
     ("RNN GRU LSTM", lambda x: x.given(4) is not None, _IGNORED.format("sequence_lens")),
     ("RNN GRU LSTM", _stated("clip"), _IGNORED.format("clip")),
     ("RNN GRU LSTM", _stated("activations"), _IGNORED.format("activations")),
     ("LSTM", _stated("input_forget"), _IGNORED.format("input_forget")),
     ("Resize", _scaled, "it takes the result's length without rounding it down"),
-    (
-        "Unique",
-        lambda x: x.stated.get("axis") is not None and not x.stated.get("sorted", 1),
-        "it takes the slices along another axis",
-    ),
+    ("Unique", lambda x: x.stated.get("axis") is not None and not x.stated.get("sorted", 1),
+     "it takes the slices along another axis"),
     ("Dropout", lambda x: x.opset < 10 and x.requests(1), "before opset 10 the mask is of the data's type"),
-    (
-        "GridSample",
-        lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
-        "its cubic neighbours beyond the border are other ones",
-    ),
-    (
-        "Loop",
-        lambda x: len(x.stated["body"].output) > len(x.stated["body"].input) - 1,
-        "it joins what iterations give along a dim that they have",
-    ),
-)
+    ("GridSample", lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
+     "its cubic neighbours beyond the border are other ones"),
+)  # fmt: skip
 """Of ONNX's reference evaluator (onnx 1.23)."""
 
 ONNXRUNTIME = _rows(
-    (
-        "MaxPool AveragePool LpPool",
-        lambda x: x.same_padding and x.dilated,
-        "auto_pad leaves out the dilations, and the result has another shape than the input's divided by the strides",
-    ),
+    ("MaxPool AveragePool LpPool", lambda x: x.same_padding and x.dilated,
+     "auto_pad leaves out the dilations, and the result has another shape than the input's divided by the strides"),
     ("MaxUnpool", lambda x: x.given(2) is not None, "it takes the indices as those of output_shape"),
-    (
-        "Attention",
-        lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
-        "its qk_matmul_output lacks the causal mask",
-    ),
-)
+    ("Attention", lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
+     "its qk_matmul_output lacks the causal mask"),
+)  # fmt: skip
 """Of onnxruntime (1.31.1)."""
 
 
-_TABLES = MappingProxyType({"reference": REFERENCE, "onnxruntime": ONNXRUNTIME})
-_TITLES = MappingProxyType({"reference": "ONNX's reference evaluator", "onnxruntime": "onnxruntime"})
-_WAYS = MappingProxyType(
-    {
-        "reference": "evaluator='reference' runs the model on ONNX's reference evaluator",
-        "onnxruntime": "with the package onnxruntime evaluator='onnxruntime' computes it",
-    }
-)
+_TABLES = {"reference": REFERENCE, "onnxruntime": ONNXRUNTIME}
+_TITLES = {"reference": "ONNX's reference evaluator", "onnxruntime": "onnxruntime"}
+_WAYS = {
+    "reference": "evaluator='reference' runs the model on ONNX's reference evaluator",
+    "onnxruntime": "with the package onnxruntime evaluator='onnxruntime' computes it",
+}
 
 
 def why(evaluator: str, op: str, case: Case) -> str:

@@ -6,13 +6,17 @@ float32 rounds a sum, a product or a quotient to the same number as if it had be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, ValueInfoProto
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
-from minuend.onnx.execution.evaluator import Evaluator
+from minuend.onnx import operator
+from minuend.onnx.documents.tensors import Array, Inputs
+from minuend.onnx.execution.kernels import renamed, type_of
+from minuend.onnx.versions import DIALECT
 
 INTEGERS = frozenset(
     {
@@ -24,50 +28,49 @@ INTEGERS = frozenset(
 
 MOVES = frozenset(
     {
-        "Compress",
-        "Concat",
-        "Expand",
-        "Flatten",
-        "Gather",
-        "Reshape",
-        "Slice",
-        "Squeeze",
-        "Tile",
-        "Transpose",
-        "Unsqueeze",
-        "Where",
+        "Compress", "Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Squeeze", "Tile", "Transpose",
+        "Unsqueeze", "Where",
     }
-)
+)  # fmt: skip
 """Operators that move elements, of whatever type."""
 
 BFLOAT16 = frozenset({"Abs", "Add", "Div", "Equal", "Greater", "Less", "Mul", "Neg"})
 """Operators that are exact for bfloat16."""
 
 
-def able(op: str, inputs: Sequence[Any]) -> bool:
+def able(op: str, inputs: Inputs) -> bool:
     """Whether an operator of the main domain is computed exactly for such inputs.
 
     >>> able("Mul", [np.uint8([2]), np.uint8([3])]), able("Mul", [np.float32([2]), np.float32([3])])
     (True, False)
     """
-    arrays = [value for value in inputs if value is not None]
-    if not all(isinstance(value, np.ndarray) for value in arrays):
+    given = [value for value in inputs if value is not None]
+    arrays = [value for value in given if isinstance(value, np.ndarray)]
+    if len(arrays) < len(given):
         return False
     if op in MOVES or (op in INTEGERS and all(array.dtype.kind in "iub" for array in arrays)):
         return True
     return op in BFLOAT16 and all(array.dtype.name == "bfloat16" for array in arrays)
 
 
+class Sub(OpRun):  # type: ignore[misc, unused-ignore]
+    """A Sub in the body that an operator has, as ONNX's evaluator takes it."""
+
+    op_domain = ""
+
+    def _run(self, a: Array, b: Array) -> tuple[Array]:
+        return (operator.run(DIALECT.resolve(self.run_params["opsets"][""]), a, b, {}),)
+
+
 def compute(
-    node: NodeProto, opsets: Mapping[str, int], inputs: Sequence[Any], attributes: Iterable[AttributeProto]
-) -> list[Any]:
-    """Compute a node on ONNX's reference evaluator: a value for each output."""
-    copy = NodeProto(op_type=node.op_type, name=node.name)
-    copy.input.extend("" if value is None else f"i{k}" for k, value in enumerate(inputs))
-    copy.output.extend(f"o{k}" for k in range(len(node.output)))
-    copy.attribute.extend(attributes)
-    given, made = ([ValueInfoProto(name=name) for name in names if name] for names in (copy.input, copy.output))
-    graph = GraphProto(name="node", node=[copy], input=given, output=made)
-    feeds = {f"i{k}": value for k, value in enumerate(inputs) if value is not None}
+    node: NodeProto, opsets: Mapping[str, int], inputs: Inputs, attributes: Iterable[AttributeProto]
+) -> list[object]:
+    """Compute a node on ONNX's reference evaluator: a value for each output, ``None`` where it is not requested."""
+    copy = renamed(node, inputs, attributes)
+    feeds = {name: value for name, value in zip(copy.input, inputs, strict=True) if name}
+    graph = GraphProto(name="node", node=[copy], output=[ValueInfoProto(name=name) for name in copy.output if name])
+    for name, value in feeds.items():  # the bodies of some operators depend on types
+        graph.input.add(name=name, type=type_of(value) if isinstance(value, np.ndarray) else None)
     with np.errstate(all="ignore"):
-        return list(Evaluator(graph, opsets={"": opsets.get("", 1)}).run(None, feeds))
+        found = iter(ReferenceEvaluator(graph, opsets={"": 1, **opsets}, new_ops=[Sub]).run(None, feeds))
+    return [next(found) if name else None for name in copy.output]

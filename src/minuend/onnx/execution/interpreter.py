@@ -1,4 +1,4 @@
-"""Models node by node: scopes, bodies and functions are followed here; a Sub is this package's, all else a kernel's.
+"""Models node by node: scopes, bodies and functions are followed here; an evaluator computes all but Sub.
 
 A node sees values of its own types and nothing else: nothing is fused, folded or computed in another order. A value is
 in memory until its last reader has run.
@@ -14,18 +14,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
-from onnx.helper import get_attribute_value
 
 from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array
+from minuend.onnx.documents.tensors import Array, Attributes, Inputs
 from minuend.onnx.execution import containers, control, defects, exact, sizes
-from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError
+from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError, brief
 from minuend.onnx.graphs.call_counts import Key
 from minuend.onnx.graphs.nesting import filled_in
-from minuend.onnx.graphs.scope import MAIN, Scope, main_scope, read_opsets
+from minuend.onnx.graphs.scope import MAIN, Scope, read_opsets
 from minuend.onnx.versions import DIALECT
+
+EVALUATORS = ("onnxruntime", "reference")
+"""What can compute the operators other than Sub."""
 
 _LONGEST = 500
 """Characters of another library's message that are reported."""
@@ -56,7 +58,7 @@ class Step:
     index: int
     node: NodeProto
     linked: bool
-    stated: Mapping[str, Any]
+    stated: Attributes
     last: Sequence[str]
     kernel: Kernel | None = None
     exact: set[tuple[str, ...]] = field(default_factory=set)
@@ -90,14 +92,24 @@ class Interpreter:
     Args:
         model: the model, without references to files. limit: bytes that a result may take; ``None`` for no limit.
         note: receives the place of each node that onnxruntime is given, before it is.
+        evaluator: one of :data:`EVALUATORS`. refuses: whether nodes are refused that it is known to compute wrongly.
     """
 
-    def __init__(self, model: ModelProto, limit: int | None, note: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        model: ModelProto,
+        limit: int | None,
+        note: Callable[[str], None] = lambda _: None,
+        *,
+        evaluator: str = EVALUATORS[0],
+        refuses: bool = True,
+    ) -> None:
         self.model, self.limit, self.note = model, limit, note
+        self.evaluator, self.refuses = evaluator, refuses
         self.functions: dict[Key, FunctionProto] = {(f.domain, f.name, f.overload): f for f in model.functions}
         self._plans: dict[int, Plan] = {}
 
-    def run(self, feeds: Mapping[str, Any], *, keep: bool = False) -> dict[str, Any]:
+    def run(self, feeds: Mapping[str, object], *, keep: bool = False) -> dict[str, object]:
         """Run the main graph.
 
         Args:
@@ -107,10 +119,10 @@ class Interpreter:
             The outputs by name, in order; with ``keep`` whatever the main graph holds or computes.
 
         Raises:
-            RunError: a node that onnxruntime lacks or cannot compute. ResultTooLarge: a result beyond the limit.
+            RunError: a node that the evaluator lacks or cannot compute. ResultTooLarge: a result beyond the limit.
             SpecError: a Sub that breaks a rule of its version.
         """
-        plan = self._plan(main_scope(self.model), keep=keep)
+        plan = self._plan(next(Scope.of(self.model)), keep=keep)
         values = Values({**plan.stored, **feeds})
         self._run(plan, values, {})
         return dict(values) if keep else {name: values[name] for name in plan.outputs}
@@ -123,7 +135,7 @@ class Interpreter:
         last: Iterable[Sequence[str]] = itertools.repeat(()) if keep else scope.last_reads()
         for i, (node, names) in enumerate(zip(scope.nodes, last, strict=False)):
             linked = any(attribute.ref_attr_name for attribute in node.attribute)
-            stated = {} if linked else {a.name: get_attribute_value(a) for a in node.attribute}
+            stated = {} if linked else tensors.values_of(node.attribute)
             steps.append(Step(scope, i, node, linked, stated, names))
         plan = Plan(scope, steps, self._stored(scope))
         self._plans[id(scope.proto)] = plan
@@ -160,39 +172,30 @@ class Interpreter:
             for name in step.last:
                 values.maps[0].pop(name, None)
 
-    def _results(self, step: Step, inputs: list[Any], values: Values, bound: Bound) -> Sequence[Any]:
+    def _results(self, step: Step, inputs: Inputs, values: Values, bound: Bound) -> Sequence[object]:
         node = step.node
         attributes = filled_in(node, bound) if step.linked else node.attribute
-        stated = {a.name: get_attribute_value(a) for a in attributes} if step.linked else step.stated
+        stated = tensors.values_of(attributes) if step.linked else step.stated
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return self._call(function, inputs, {a.name: a for a in attributes})
-        if node.domain not in MAIN:
-            return self._elsewhere(step, inputs, attributes)
-        self._check_result(step, inputs, stated)
-        if node.op_type == "Sub":
-            op = DIALECT.resolve(step.opsets[""])
-            a, b = inputs
-            return [operator.run(op, a, b, stated, name=node.name, where=step.where)]
-        if node.op_type in control.RULES:
-            return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
-        if node.op_type in containers.RULES:
-            return [containers.RULES[node.op_type](inputs, stated)]
         case = defects.Case(step.opsets.get("", 1), inputs, stated, node.output)
-        if refused := defects.refusal("onnxruntime", node.op_type, case):
-            raise Unsupported(f"{refused}, at {step.where}")
-        return self._computed(step, inputs, attributes, case)
+        if node.domain in MAIN:
+            sizes.check(node, inputs, stated, self.limit, step.where)
+            if node.op_type == "Sub":
+                return [_difference(step, inputs, stated)]
+            if node.op_type in control.RULES:
+                return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
+            if self.evaluator == "onnxruntime" and node.op_type in containers.RULES:
+                return [containers.RULES[node.op_type](inputs, stated)]
+            if self.refuses and (refused := defects.refusal(self.evaluator, node.op_type, case)):
+                raise Unsupported(f"{refused}, at {step.where}")
+        compute = self._by_onnxruntime if self.evaluator == "onnxruntime" else _by_reference
+        return compute(step, inputs, attributes, case)
 
-    def _elsewhere(self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> Sequence[Any]:
-        """An operator of another domain."""
-        try:
-            return self._kernel(step).run(inputs, attributes)
-        except NoKernel as error:
-            raise RunError(f"{error}, at {step.where}") from error
-
-    def _computed(
-        self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto], case: defects.Case
-    ) -> Sequence[Any]:
+    def _by_onnxruntime(
+        self, step: Step, inputs: Inputs, attributes: Iterable[AttributeProto], case: defects.Case
+    ) -> Sequence[object]:
         """What onnxruntime gives, or, where it has no kernel, ONNX's evaluator if that is exact."""
         types = tuple(str(getattr(value, "dtype", "")) for value in inputs)
         if types in step.exact:
@@ -201,6 +204,8 @@ class Interpreter:
             return self._kernel(step).run(inputs, attributes)
         except NoKernel as error:
             op = step.node.op_type
+            if step.node.domain not in MAIN:
+                raise RunError(f"{error}, at {step.where}") from error
             if case.opset < OLDEST or not exact.able(op, inputs):
                 raise RunError(f"{error}; {defects.way_out('reference', op, case)}, at {step.where}") from error
         step.exact.add(types)
@@ -212,17 +217,15 @@ class Interpreter:
             step.kernel = Kernel(step.node, step.opsets, step.where)
         return step.kernel
 
-    def _call(self, function: FunctionProto, inputs: Sequence[Any], stated: Bound) -> list[Any]:
+    def _call(self, function: FunctionProto, inputs: Inputs, stated: Bound) -> list[object]:
         plan = self._plan(Scope(function, f"function {function.name!r}", read_opsets(function.opset_import)))
         values = Values({**dict.fromkeys(plan.inputs), **dict(zip(plan.inputs, inputs, strict=False))})
         defaults = {a.name: a for a in function.attribute_proto}
         self._run(plan, values, {**defaults, **stated})
         return [values[name] for name in plan.outputs]
 
-    def _frame(
-        self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any], values: Values, bound: Bound
-    ) -> control.Frame:
-        def run(name: str, given: Sequence[Any]) -> list[Any]:
+    def _frame(self, step: Step, inputs: Inputs, stated: Attributes, values: Values, bound: Bound) -> control.Frame:
+        def run(name: str, given: Sequence[object]) -> list[object]:
             plan = self._plan(step.scope.inner(stated[name], step.index, name))
             inner = values.new_child({**plan.stored, **dict(zip(plan.inputs, given, strict=False))})
             self._run(plan, inner, bound)
@@ -233,15 +236,26 @@ class Interpreter:
 
         return control.Frame(step.node.op_type, step.opsets.get("", 1), inputs, stated, run, hold)
 
-    # ---- sizes ------------------------------------------------------------------------------------------------
-
-    def _check_result(self, step: Step, inputs: Sequence[Any], stated: Mapping[str, Any]) -> None:
-        if self.limit is not None and step.node.op_type in sizes.KNOWN:
-            nbytes = sizes.result_bytes(step.node, inputs, stated)
-            if nbytes > self.limit:
-                shown = sizes.shown(step.node, inputs)
-                raise sizes.too_large(step.node.output[0], shown, nbytes, self.limit, step.where)
-
     def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
         if self.limit is not None and nbytes > self.limit:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
+
+
+def _difference(step: Step, inputs: Inputs, stated: Attributes) -> Array:
+    """What a Sub gives at the version that the opset of its scope means."""
+    op = DIALECT.resolve(step.opsets[""])
+    if len(inputs) != 2:
+        raise SpecError("inputs", f"{op} takes 2 inputs; the node has {len(inputs)}")
+    a, b = inputs
+    return operator.run(op, a, b, stated, name=step.node.name, where=step.where)
+
+
+def _by_reference(
+    step: Step, inputs: Inputs, attributes: Iterable[AttributeProto], _: defects.Case
+) -> Sequence[object]:
+    """What ONNX's reference evaluator gives, which may raise anything."""
+    try:
+        return exact.compute(step.node, step.opsets, inputs, attributes)
+    except Exception as error:
+        reason = brief(" ".join(str(error).split()))
+        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {reason}") from error

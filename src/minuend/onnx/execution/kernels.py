@@ -10,8 +10,8 @@ import contextlib
 import ctypes
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
 
 import numpy as np
 import onnx
@@ -27,10 +27,10 @@ from onnx import (
     numpy_helper,
 )
 
-from minuend.arrays.packing import pack, unpack
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx.documents import tensors
-from minuend.onnx.documents.tensors import Array, DataType
+from minuend.onnx.documents.tensors import Array, DataType, Inputs
+from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.processes import library_process
 from minuend.runtimes.registry import adapter
@@ -51,6 +51,11 @@ class NoKernel(RunError):
     """onnxruntime has no kernel of an operator for these types; the caller reports the place and the way out."""
 
 
+def brief(reason: str) -> str:
+    """As much of another library's message as is reported."""
+    return reason if len(reason) <= 500 else f"{reason[:500]} …"
+
+
 class Kernel:
     """A node that onnxruntime computes.
 
@@ -61,12 +66,12 @@ class Kernel:
     def __init__(self, node: NodeProto, opsets: Mapping[str, int], where: str) -> None:
         self.node, self.where = node, where
         self.main = opsets.get("", newest_opset())
-        self.domain = "" if node.domain == "ai.onnx" else node.domain
+        self.domain = "" if node.domain in MAIN else node.domain
         self.opset = opsets.get(self.domain, 1)
         self._sessions: dict[str, Any] = {}
         self._shaped = False  # whether sessions are made for shapes: a conversion looks at them
 
-    def run(self, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> list[Any]:
+    def run(self, inputs: Inputs, attributes: Iterable[AttributeProto]) -> list[object]:
         """Compute the node.
 
         Args:
@@ -79,10 +84,7 @@ class Kernel:
         Raises:
             RunError: onnxruntime lacks the operator for these types, or refuses the inputs.
         """
-        node = NodeProto(op_type=self.node.op_type, domain=self.domain, name=self.node.name)
-        node.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
-        node.output.extend(f"o{i}" if name else "" for i, name in enumerate(self.node.output))
-        node.attribute.extend(attributes)
+        node = renamed(self.node, inputs, attributes)
         try:
             found = iter(self._computed(node, inputs))
         except MinuendError:
@@ -91,7 +93,7 @@ class Kernel:
             raise self._failed(error, inputs) from error
         return [next(found) if name else None for name in node.output]
 
-    def _computed(self, node: NodeProto, inputs: Sequence[Any]) -> list[Any]:
+    def _computed(self, node: NodeProto, inputs: Inputs) -> list[object]:
         """Run a session of the node; once more where shapes are known, which bodies of functions can need."""
         while True:
             session = self._session(node, inputs)
@@ -102,7 +104,7 @@ class Kernel:
                     raise
                 self._shaped = True
 
-    def _session(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
+    def _session(self, node: NodeProto, inputs: Inputs) -> Any:
         sealed = [value.tobytes() if _sealed(value) else None for value in inputs]
         shapes = [_given(value) for value in inputs] if self._shaped else None
         types = [None if value is None else type_of(value).SerializeToString() for value in inputs]
@@ -111,7 +113,7 @@ class Kernel:
             self._sessions[key] = self._built(node, inputs)
         return self._sessions[key]
 
-    def _built(self, node: NodeProto, inputs: Sequence[Any]) -> Any:
+    def _built(self, node: NodeProto, inputs: Inputs) -> Any:
         """A session of the node at its own opset, or converted to one for which onnxruntime has a kernel."""
         target_opset = self._ported() if self.domain == "" else 0
         self._shaped = self._shaped or target_opset > 0
@@ -138,7 +140,7 @@ class Kernel:
         # onnx's stubs lack both
         return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
 
-    def _own(self, node: NodeProto, inputs: Sequence[Any], target_opset: int) -> ModelProto:
+    def _own(self, node: NodeProto, inputs: Inputs, target_opset: int) -> ModelProto:
         """The node at its own opset, or converted to another one."""
         if target_opset:
             return self._converted(node, inputs, target_opset)
@@ -157,7 +159,7 @@ class Kernel:
         name = self.node.op_type
         return 0 if schemas.version_in(name, self.opset) == schemas.version_in(name, target_opset) else target_opset
 
-    def _model(self, node: NodeProto, inputs: Sequence[Any], main: int, *, shaped: bool = False) -> ModelProto:
+    def _model(self, node: NodeProto, inputs: Inputs, main: int, *, shaped: bool = False) -> ModelProto:
         """The node as a model: its inputs are the graph's, but for what has to be given as initializers."""
         imports = {"": main, **({self.domain: self.opset} if self.domain else {})}
         model = ModelProto(ir_version=newest_ir(), opset_import=[helper.make_opsetid(*row) for row in imports.items()])
@@ -165,14 +167,14 @@ class Kernel:
         for name, value in zip(node.input, inputs, strict=True):
             if not name:
                 continue
-            if _sealed(value) or (shaped and _given(value)[1]):
-                model.graph.initializer.append(_tensor(value, name))
+            if isinstance(value, np.ndarray) and (_sealed(value) or (shaped and _given(value)[1])):
+                model.graph.initializer.append(numpy_helper.from_array(value, name))
             else:
                 model.graph.input.add(name=name).type.CopyFrom(type_of(value, shaped=shaped))
         model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         return model
 
-    def _converted(self, node: NodeProto, inputs: Sequence[Any], target_opset: int) -> ModelProto:
+    def _converted(self, node: NodeProto, inputs: Inputs, target_opset: int) -> ModelProto:
         model = self._model(node, inputs, self.opset, shaped=True)
         try:
             # A converter looks at the types of what comes out
@@ -189,16 +191,23 @@ class Kernel:
             f"{self.opset} cannot be brought there: {reason}"
         )
 
-    def _failed(self, error: Exception, inputs: Sequence[Any]) -> RunError:
-        reason = " ".join(str(error).split())
-        reason = reason.replace("[ONNXRuntimeError] : ", "")
+    def _failed(self, error: Exception, inputs: Inputs) -> RunError:
+        reason = " ".join(str(error).split()).replace("[ONNXRuntimeError] : ", "")
         if "NOT_IMPLEMENTED" in reason:
             types = ", ".join(dict.fromkeys(_word(value) for value in inputs if value is not None))
             return NoKernel(
                 f"onnxruntime {release()} has no {self.node.op_type} of opset {self.opset} for {types or 'no inputs'}"
             )
-        shown = reason if len(reason) <= 500 else f"{reason[:500]} …"
-        return RunError(f"onnxruntime {release()} failed: {shown}, at {self.where}")
+        return RunError(f"onnxruntime {release()} failed: {brief(reason)}, at {self.where}")
+
+
+def renamed(node: NodeProto, inputs: Inputs, attributes: Iterable[AttributeProto]) -> NodeProto:
+    """Return a node with attributes that are filled in, whose inputs are ``i0``, ``i1``, … and outputs ``o0``, …"""
+    copy = NodeProto(op_type=node.op_type, domain="" if node.domain in MAIN else node.domain, name=node.name)
+    copy.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
+    copy.output.extend(f"o{i}" if name else "" for i, name in enumerate(node.output))
+    copy.attribute.extend(attributes)
+    return copy
 
 
 def _clamped(opset: int) -> int:
@@ -210,8 +219,7 @@ def _clamped(opset: int) -> int:
 
 def release() -> str | None:
     """The installed release of onnxruntime; ``None`` where it is not installed."""
-    found: str | None = release_of(adapter("onnxruntime-cpu"))
-    return found
+    return release_of(adapter("onnxruntime-cpu"))
 
 
 @functools.cache
@@ -226,7 +234,7 @@ def newest_ir() -> int:
     return _newest(onnx.IR_VERSION, lambda number: (OLDEST, number))
 
 
-def _newest(start: int, versions: Any) -> int:
+def _newest(start: int, versions: Callable[[int], tuple[int, int]]) -> int:
     for number in range(start, 0, -1):
         opset, ir = versions(number)
         x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy")
@@ -263,7 +271,7 @@ def _session_of(model: bytes) -> Any:
 # ---- values -----------------------------------------------------------------------------------------------------
 
 
-def type_of(value: Any, *, shaped: bool = False) -> TypeProto:
+def type_of(value: object, *, shaped: bool = False) -> TypeProto:
     """The ONNX type of a value: an array, a list (a sequence) or a dict (a map)."""
     type_ = TypeProto()
     if isinstance(value, np.ndarray):
@@ -286,19 +294,19 @@ def _number(array: Array) -> int:
     return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if not isinstance(value, np.ndarray):
         return type(value).__name__
     return "string" if value.dtype.kind in "OUT" else value.dtype.name
 
 
-def _sealed(value: Any) -> bool:
+def _sealed(value: object) -> TypeGuard[Array]:
     """Whether a value is of a type that onnxruntime takes from a model alone: several elements to a byte."""
     kind = tensors.data_type(_number(value)) if isinstance(value, np.ndarray) else None
     return kind is not None and kind.packed
 
 
-def _given(value: Any) -> tuple[Any, bytes]:
+def _given(value: object) -> tuple[object, bytes]:
     """The shape of a value, and its bytes where a converter may want to look at them."""
     if not isinstance(value, np.ndarray):
         return None, b""
@@ -306,25 +314,12 @@ def _given(value: Any) -> tuple[Any, bytes]:
     return value.shape, value.tobytes() if small else b""
 
 
-def _tensor(value: Array, name: str) -> TensorProto:
-    kind = tensors.data_type(_number(value))
-    assert kind is not None
-    made = TensorProto(name=name, data_type=_number(value), dims=value.shape)
-    if kind.packed and kind.element is not None:
-        made.raw_data = pack(kind.element, np.ascontiguousarray(value).view(np.uint8) & ((1 << kind.bits) - 1))
-    elif kind.packed:
-        made.raw_data = numpy_helper.from_array(value).raw_data
-    else:
-        made.raw_data = np.ascontiguousarray(value).tobytes()
-    return made
-
-
-def _outputs(session: Any, feeds: Mapping[str, Any]) -> list[Any]:
+def _outputs(session: Any, feeds: Mapping[str, object]) -> list[object]:
     """Run a session; types that NumPy lacks go in and come out as their bits."""
     wanted = [_own_type(output.type) for output in session.get_outputs()]
     arrays = {name: _plain(value) for name, value in feeds.items()}
     if not any(wanted) and all(kind is None for _, kind in arrays.values()):
-        found: list[Any] = session.run(None, {name: value for name, (value, _) in arrays.items()})
+        found: list[object] = session.run(None, {name: value for name, (value, _) in arrays.items()})
         return found
     import onnxruntime
 
@@ -345,7 +340,7 @@ def _own_type(text: str) -> DataType | None:
     return kind if kind is not None and kind.bits and kind.dtype.isbuiltin != 1 else None
 
 
-def _plain(value: Any) -> tuple[Any, int | None]:
+def _plain(value: object) -> tuple[object, int | None]:
     """A value as onnxruntime takes it, and the number of its type where its bits alone are given."""
     if not isinstance(value, np.ndarray):
         return value, None
@@ -360,10 +355,4 @@ def _bits(value: Any, kind: DataType) -> Array:
     shape = tuple(value.shape())
     count = math.prod(shape)
     data = ctypes.string_at(value.data_ptr(), kind.nbytes(count)) if count else b""
-    size = kind.dtype.itemsize
-    if kind.packed and kind.element is not None:
-        codes = unpack(kind.element, shape, data)
-    else:
-        codes = np.frombuffer(data, f"u{size}").reshape(shape)
-    found: Array = codes.astype(f"u{size}").view(kind.dtype).reshape(shape)
-    return found
+    return tensors.to_array(TensorProto(data_type=kind.number, dims=shape, raw_data=data)).copy()

@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import math
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
-from onnx.helper import get_attribute_value
-from onnx.reference.op_run import OpRun
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto
 
 from minuend.core.limits import MAX_BYTES
-from minuend.core.shapes import format_dim, format_shape
-from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
+from minuend.core.shapes import format_shape, size, static
+from minuend.errors import SpecError, Unsupported, listed, near, shown
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.tensors import Array
-from minuend.onnx.execution import defects, kernels, sizes
-from minuend.onnx.execution.evaluator import Evaluator
-from minuend.onnx.execution.kernels import RunError
+from minuend.onnx.execution import kernels, sizes
+from minuend.onnx.execution.interpreter import EVALUATORS
 from minuend.onnx.graphs import inference, walk
 from minuend.onnx.graphs.call_counts import Calls
-from minuend.onnx.graphs.dims import shape_of
-from minuend.onnx.graphs.nesting import bodies
+from minuend.onnx.graphs.nesting import name_of, within
+from minuend.onnx.graphs.scope import MAIN, shape_of
 from minuend.onnx.processes import computing_process
 from minuend.onnx.versions import DIALECT
 
 _MOST_NODES = 1 << 18
 """Nodes, the calls of functions followed, up to which a model with functions is run; some seconds."""
-
-
-EVALUATORS = ("onnxruntime", "reference")
-"""What can compute the operators other than Sub: the first that is installed does where nothing else is said."""
-
-
-def values(
-    model: Document, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
-) -> dict[str, Any]:
-    """Run a model and return all that its main graph computes, by name: what each node gives, and the outputs.
-
-    Args and errors are those of :meth:`minuend.onnx.model.Model.run`.
-
-    >>> from minuend.onnx.model import read
-    >>> model = read('''<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) {
-    ...     b = Sub(a, a)
-    ...     c = Sub(b, a)
-    ... }''')
-    >>> {name: array.tolist() for name, array in values(model, {"a": np.uint8([1, 2])}).items()}
-    {'b': [0, 0], 'c': [255, 254]}
-    """
-    found = run(model, inputs, max_bytes, evaluator, keep=True)
-    return {name: found[name] for name in computed(model)}
 
 
 def computed(model: Document) -> list[str]:
@@ -84,25 +55,30 @@ def choose(evaluator: str | None) -> str:
 
 
 def run(
-    model: Document,
-    inputs: Mapping[str, Any],
-    max_bytes: int | None,
-    evaluator: str | None = None,
-    *,
-    keep: bool = False,
+    model: Document, inputs: Mapping[str, object], max_bytes: int | None, evaluator: str | None = None
 ) -> dict[str, Any]:
-    """Run a model; see :meth:`minuend.onnx.model.Model.run`. With ``keep`` it gives all that its main graph holds."""
+    """Run a model; see :meth:`minuend.onnx.model.Model.run`."""
     chosen = _check_runs(model, evaluator)
     with computing_process.PROCESSES.process() as process:  # it starts while the inputs are checked
-        return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, keep=keep, evaluator=chosen)
+        return process.run("run", model, _checked(model, inputs, max_bytes), max_bytes, evaluator=chosen)
 
 
-def traced(model: Document, inputs: Mapping[str, Any], *, wide: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+def traced(
+    model: Document, inputs: Mapping[str, object], *, wide: bool, evaluator: str | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
     """Run a model and return all that its main graph computes, and with ``wide`` its floats in float64.
 
     Args and errors are those of :meth:`minuend.onnx.model.Model.run`; see :func:`minuend.onnx.tracing.trace`.
+
+    >>> from minuend.onnx.model import read
+    >>> model = read('''<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) {
+    ...     b = Sub(a, a)
+    ...     c = Sub(b, a)
+    ... }''')
+    >>> {name: array.tolist() for name, array in traced(model, {"a": np.uint8([1, 2])}, wide=False)[0].items()}
+    {'b': [0, 0], 'c': [255, 254]}
     """
-    chosen = _check_runs(model, None)
+    chosen = _check_runs(model, evaluator)
     with computing_process.PROCESSES.process() as process:
         feeds = _checked(model, inputs, MAX_BYTES)
         found = process.run("trace", model, feeds, MAX_BYTES, wide=wide, evaluator=chosen)
@@ -120,18 +96,7 @@ def _check_runs(model: Document, evaluator: str | None) -> str:
     return chosen
 
 
-def by_reference(model: Document, feeds: Mapping[str, Any], max_bytes: int | None, *, keep: bool) -> dict[str, Any]:
-    """Run a model on ONNX's evaluator, in this process; see :func:`run`."""
-    proto, stored = runnable(model)
-    feeds = {**stored, **feeds}
-    with _translated():
-        found = guarded(max_bytes)(proto)
-        if keep:
-            return dict(found.run(None, feeds, intermediate=True))
-        return dict(zip(model.output_names(), found.run(None, feeds), strict=True))
-
-
-def _checked(model: Document, inputs: Mapping[str, Any], max_bytes: int | None) -> dict[str, Any]:
+def _checked(model: Document, inputs: Mapping[str, object], max_bytes: int | None) -> dict[str, object]:
     """Check what is given, and what inference says of the sizes that come of it."""
     feeds = _check_inputs(model.proto.graph, inputs)
     if max_bytes is not None:
@@ -166,7 +131,7 @@ def _check_reference(model: Document) -> None:
                 )
 
 
-def _check_sizes(model: Document, feeds: Mapping[str, Any], limit: int) -> None:
+def _check_sizes(model: Document, feeds: Mapping[str, object], limit: int) -> None:
     """Refuse what inference already shows to be too large."""
     given = {
         name: onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
@@ -218,19 +183,19 @@ def _stored(model: Document, tensor: TensorProto, *, read: bool) -> Array:
 
 def _names_read(graph: GraphProto, except_in: Container[str] = ()) -> set[str]:
     """The names that a graph's nodes, but for those of some operators, its bodies and its outputs read."""
-    names = {value.name for value in graph.output}
-    for node in graph.node:
-        if node.domain not in ("", "ai.onnx") or node.op_type not in except_in:
-            names.update(node.input)
-    for body, _ in bodies(graph.node, ""):
-        names |= _names_read(body, except_in)
+    names: set[str] = set()
+    for one in within(graph):
+        names.update(name_of(value) for value in one.output)
+        for node in one.node:
+            if node.domain not in MAIN or node.op_type not in except_in:
+                names.update(node.input)
     return names
 
 
 # ---- inputs ---------------------------------------------------------------------------------------------------
 
 
-def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _check_inputs(graph: GraphProto, inputs: Mapping[str, object]) -> dict[str, object]:
     """Check what is given against what the graph declares."""
     preset = {tensor.name for tensor in graph.initializer}
     declared = {value.name: value.type for value in graph.input}
@@ -245,18 +210,18 @@ def _check_inputs(graph: GraphProto, inputs: Mapping[str, Any]) -> dict[str, Any
     return {name: _check_input(name, value, declared[name], sizes) for name, value in inputs.items()}
 
 
-def _names(names: Any) -> str:
+def _names(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names) or "no inputs"
 
 
-def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple[int, str]]) -> Any:
+def _check_input(name: str, value: object, type_: TypeProto, sizes: dict[str, tuple[int, str]]) -> object:
     if not type_.HasField("tensor_type"):
         return value  # a sequence, an optional, a map, or of no declared type: the evaluator's business
     array = np.asarray(value)
     if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     where = f"input {name!r}"
-    kind = tensors.data_type(type_.tensor_type.elem_type)
+    kind = tensors.element_kind(type_)
     if kind is not None and kind.bits and array.dtype != kind.dtype:
         raise SpecError("inputs", f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})", where=where)
     shape = shape_of(type_)
@@ -277,69 +242,10 @@ def _check_input(name: str, value: Any, type_: TypeProto, sizes: dict[str, tuple
     return array
 
 
-# ---- sizes ----------------------------------------------------------------------------------------------------
-
-
 def _check_size(name: str, type_: TypeProto, limit: int, where: str) -> None:
-    kind = tensors.data_type(type_.tensor_type.elem_type) if type_.HasField("tensor_type") else None
-    shape = shape_of(type_)
-    if kind is None or shape is None:
+    kind, shape = tensors.element_kind(type_), shape_of(type_)
+    if kind is None or shape is None or not all(isinstance(dim, int) for dim in shape):
         return
-    known = [dim for dim in shape if isinstance(dim, int)]
-    nbytes = math.prod(known) * kind.dtype.itemsize
-    if len(known) == len(shape) and nbytes > limit:
-        dims = ", ".join(format_dim(dim) for dim in shape)
-        raise sizes.too_large(name, f"{kind.word.lower()} [{dims}]", nbytes, limit, where)
-
-
-def guarded(max_bytes: int | None) -> type[Evaluator]:
-    """Return ONNX's evaluator whose nodes refuse what it is known to compute wrongly.
-
-    A result of more than ``max_bytes`` is refused too, where that can be foreseen.
-    """
-    limit = max_bytes
-
-    class Guarded(OpRun):  # type: ignore[misc, unused-ignore]
-        where = ""
-
-        def run(self, *inputs: Any, **options: Any) -> Any:
-            node, linked = self.onnx_node, options.get("linked_attributes") or {}
-            stated = {a.name: get_attribute_value(a) for a in node.attribute if not a.ref_attr_name}
-            stated |= {a.name: linked[a.ref_attr_name] for a in node.attribute if a.ref_attr_name in linked}
-            case = defects.Case(self.run_params["opsets"].get("", 1), inputs, stated, node.output)
-            if refused := defects.refusal("reference", node.op_type, case):
-                raise Unsupported(f"{refused}, at {self.where}")
-            nbytes = 0 if limit is None else sizes.result_bytes(node, inputs, stated)
-            if limit is not None and nbytes > limit:
-                raise sizes.too_large(node.output[0], sizes.shown(node, inputs), nbytes, limit, self.where)
-            return super().run(*inputs, **options)  # type: ignore[no-untyped-call, unused-ignore]
-
-    @functools.cache
-    def guard(kind: type[OpRun]) -> type[OpRun]:
-        return type(kind.__name__, (Guarded, kind), {"__module__": kind.__module__})
-
-    class GuardedEvaluator(Evaluator):
-        def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
-            found = super()._load_impl(node, input_types)
-            watched = node.op_type in sizes.KNOWN or node.op_type in defects.REFERENCE
-            return guard(found) if isinstance(found, type) and watched else found
-
-    return GuardedEvaluator
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """Turn what ONNX's evaluator raises, which may be anything, into this package's errors."""
-    try:
-        yield
-    except MinuendError:
-        raise
-    except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, MinuendError):
-            cause = cause.__cause__
-        if cause is not None:
-            raise cause from None
-        reason = " ".join(str(error).split())
-        short = reason if len(reason) <= 500 else f"{reason[:500]} …"
-        raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {short}") from error
+    nbytes = size(static(shape)) * kind.dtype.itemsize
+    if nbytes > limit:
+        raise sizes.too_large(name, f"{kind.word.lower()} {list(shape)}", nbytes, limit, where)

@@ -7,7 +7,7 @@ them. An operator without a row says nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -15,19 +15,20 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from minuend.errors import ResultTooLarge
-from minuend.onnx.documents.tensors import data_type
+from minuend.onnx.documents.tensors import Attributes, Inputs, data_type
+from minuend.onnx.graphs.scope import MAIN
 
-Rule: TypeAlias = Callable[[Sequence[Any], Mapping[str, Any]], int]
+Rule: TypeAlias = Callable[[Inputs, Attributes], int]
 
 
-def result_bytes(node: NodeProto, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+def result_bytes(node: NodeProto, inputs: Inputs, attributes: Attributes) -> int:
     """Return the bytes of a node's first result, or 0 where they are not known beforehand.
 
     >>> from onnx import helper
     >>> result_bytes(helper.make_node("Tile", ["x", "n"], ["y"]), [np.zeros(3, np.int8), np.array([10**9])], {})
     3000000000
     """
-    rule = _ROWS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    rule = _ROWS.get(node.op_type) if node.domain in MAIN else None
     if rule is None:
         return 0
     try:
@@ -37,7 +38,18 @@ def result_bytes(node: NodeProto, inputs: Sequence[Any], attributes: Mapping[str
     return max(count, 0) * _itemsize(node.op_type, inputs, attributes)
 
 
-def shown(node: NodeProto, inputs: Sequence[Any]) -> str:
+def check(node: NodeProto, inputs: Inputs, attributes: Attributes, limit: int | None, where: str) -> None:
+    """Refuse a node whose result takes more than a limit, where that is known beforehand.
+
+    Raises:
+        ResultTooLarge: it does.
+    """
+    nbytes = 0 if limit is None else result_bytes(node, inputs, attributes)
+    if limit is not None and nbytes > limit:
+        raise too_large(node.output[0], _shown(node, inputs), nbytes, limit, where)
+
+
+def _shown(node: NodeProto, inputs: Inputs) -> str:
     """Say what a result is: its type and shape where inputs join, else what makes it."""
     if node.op_type in _BROADCAST:
         return f"{inputs[0].dtype} {list(np.broadcast_shapes(*(np.shape(x) for x in inputs)))}"
@@ -55,7 +67,7 @@ def too_large(name: str, type_: str, nbytes: int, limit: int, where: str) -> Res
     )
 
 
-def _itemsize(kind: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+def _itemsize(kind: str, inputs: Inputs, attributes: Attributes) -> int:
     if kind == "ConstantOfShape":
         value = attributes.get("value")
         known = data_type(value.data_type) if isinstance(value, TensorProto) else None
@@ -64,11 +76,11 @@ def _itemsize(kind: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -
     return int(np.asarray(of).dtype.itemsize) or 1
 
 
-def _numbers(value: Any) -> list[int]:
+def _numbers(value: object) -> list[int]:
     return [int(x) for x in np.asarray(value).reshape(-1)]
 
 
-def _padded(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+def _padded(inputs: Inputs, attributes: Attributes) -> int:
     shape = list(inputs[0].shape)
     pads = _numbers(inputs[1] if len(inputs) > 1 else attributes["pads"])
     axes = _numbers(inputs[3]) if len(inputs) > 3 and inputs[3] is not None else list(range(len(shape)))
@@ -77,7 +89,7 @@ def _padded(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
     return math.prod(max(dim, 0) for dim in shape)
 
 
-def _resized(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+def _resized(inputs: Inputs, attributes: Attributes) -> int:
     shape = [int(dim) for dim in inputs[0].shape]
     axes = attributes.get("axes") or list(range(len(shape)))
     sizes = inputs[3] if len(inputs) > 3 else None
@@ -87,24 +99,24 @@ def _resized(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
     return math.prod(shape)
 
 
-def _ranged(inputs: Sequence[Any], _: Mapping[str, Any]) -> int:
+def _ranged(inputs: Inputs, _: Attributes) -> int:
     start, limit, delta = (np.asarray(x).reshape(-1)[0].item() for x in inputs[:3])
     count: float = (limit - start) / delta
     return math.ceil(count)
 
 
-def _joined(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+def _joined(inputs: Inputs, attributes: Attributes) -> int:
     if attributes.get("broadcast"):  # of opset 6 and below: the result has the first one's shape
         return 0
     return math.prod(np.broadcast_shapes(*(np.shape(x) for x in inputs)))
 
 
-def _multiplied(inputs: Sequence[Any], _: Mapping[str, Any]) -> int:
+def _multiplied(inputs: Inputs, _: Attributes) -> int:
     a, b = (tuple(map(int, np.shape(x))) for x in inputs[:2])
     return int(math.prod(np.broadcast_shapes(a[:-2], b[:-2]))) * math.prod(a[-2:-1]) * math.prod(b[1:][-1:])
 
 
-def _gathered(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> int:
+def _gathered(inputs: Inputs, attributes: Attributes) -> int:
     shape = tuple(map(int, np.shape(inputs[0])))
     axis = int(attributes.get("axis", 0))
     return math.prod(shape[:axis]) * math.prod(shape[axis:][1:]) * int(np.size(inputs[1]))
@@ -133,6 +145,3 @@ _ROWS: Mapping[str, Rule] = MappingProxyType(
         "Upsample": _resized,
     }
 )
-
-KNOWN = frozenset(_ROWS)
-"""The operators that have a row."""

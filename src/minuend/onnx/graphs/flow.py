@@ -5,22 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-from onnx import GraphProto, NodeProto, TensorProto
+from onnx import GraphProto, NodeProto
 
+from minuend.core.shapes import size, static
 from minuend.models.flow import Array, Flow
 from minuend.onnx.documents import tensors
 from minuend.onnx.graphs.nesting import captured
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.scope import MAIN, is_constant
 from minuend.onnx.graphs.walk import Scope
 from minuend.onnx.model import Model
 
 _MOST_ELEMENTS = 1 << 16
 """Elements of a stored value up to which it is read to see whether they are all equal; weights seldom are."""
-
-__all__ = ["DECIDED", "FUNCTION", "captured", "flow_of", "operator"]
 
 FUNCTION = "a function"
 """What stands for the operator in whose body nodes of a function lie."""
@@ -34,9 +33,11 @@ _STEP = re.compile(r"\.node\[(\d+)\]")
 def flow_of(model: Model, scope: Scope) -> Flow:
     """Return a scope's nodes; a node with bodies reads what they take from outside."""
     stored = scope.visible_tensors()
-    named = {node.output[0] for node in scope.nodes if node.op_type == "Constant" and node.output}
-    kinds = {name: tensors.data_type(p.tensor_type.elem_type) for name, p in scope.protos.items()}
+    named = {node.output[0] for node in scope.nodes if is_constant(node) and node.output}
+    kinds = {name: tensors.element_kind(proto) for name, proto in scope.protos.items()}
     dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
+    shapes = {name: one.shape for name, one in scope.types.items() if one.shape is not None}
+    sizes = {name: size(static(dims)) for name, dims in shapes.items() if all(isinstance(dim, int) for dim in dims)}
 
     def elements(name: str) -> Array | None:
         tensor = stored.get(name)
@@ -49,10 +50,8 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         named | set(stored),
         dtypes,
         outputs=set(scope.outputs),
-        shapes={
-            name: one.shape for name, one in scope.types.items() if one.shape is not None and None not in one.shape
-        },
-        sizes=_sizes(scope, stored),
+        shapes={name: shape for name, shape in shapes.items() if None not in shape},
+        sizes={**sizes, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}},
         elements=elements,
         within=tuple(_within(model, scope)),
     )
@@ -61,15 +60,6 @@ def flow_of(model: Model, scope: Scope) -> Flow:
 def operator(node: NodeProto) -> str:
     """A node's operator; one of another domain with it."""
     return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
-
-
-def _sizes(scope: Scope, stored: Mapping[str, TensorProto]) -> Mapping[str, int]:
-    known = {
-        name: math.prod(dim for dim in type_.shape if isinstance(dim, int))
-        for name, type_ in scope.types.items()
-        if type_.shape is not None and all(isinstance(dim, int) for dim in type_.shape)
-    }
-    return {**known, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}}
 
 
 def _within(model: Model, scope: Scope) -> Iterator[str]:

@@ -21,9 +21,8 @@ from minuend.onnx.documents import tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.graphs.call_counts import Calls, Key
-from minuend.onnx.graphs.dims import keep_common
-from minuend.onnx.graphs.nesting import bodies, replace_references
-from minuend.onnx.graphs.scope import MAIN, Types, functions, model_opsets, read_opsets
+from minuend.onnx.graphs.nesting import attribute_graphs, bodies, contained, filled_in, replace_references, within
+from minuend.onnx.graphs.scope import MAIN, Types, functions, keep_common, model_opsets, read_opsets
 from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.processes import library_process
 from minuend.onnx.versions import DIALECT
@@ -55,24 +54,21 @@ def infer_types(model: Document | ModelProto, inputs: Types | None = None) -> In
         model: the model. inputs: types of the graph's inputs to be taken instead of the declared ones.
     """
     lean = _lean(model, inputs or {})
-    all_functions = list(functions(lean))
     local = Calls(lean)
+    places = {(one.domain, one.name, one.overload): where for one, where in functions(lean)}
     found = Inference()
     calls: dict[Key, list[_Call]] = {}
     _infer(lean, local, found)
     _collect(lean.graph, "graph", {}, found, calls, [{}])
-    by_key = {(f.domain, f.name, f.overload): (f, where) for f, where in all_functions}
     for key in local.callers_first():
-        function, where = by_key[key]
-        calls_of_one = calls.pop(key, [])
-        found.bindings[where] = _distinct([call.bound(function) for call in calls_of_one], where) or [
-            _defaults(function)
-        ]
-        body = _as_model(function, calls_of_one, found.bindings[where], lean.ir_version, local)
+        function, where, calls_of_one = local.functions[key], places[key], calls.pop(key, [])
+        ways = _distinct([call.bound(function) for call in calls_of_one], where) or [_defaults(function)]
+        found.bindings[where] = ways
+        body = _as_model(function, calls_of_one, ways, lean.ir_version, local)
         given = {dim.dim_param for value in body.graph.input for dim in value.type.tensor_type.shape.dim}
         _infer(body, local, found)
         _rename_symbols(body.graph, given, function.name)
-        _collect(body.graph, where, {}, found, calls, found.bindings[where])
+        _collect(body.graph, where, {}, found, calls, ways)
     return found
 
 
@@ -89,19 +85,20 @@ def _lean(model: Document | ModelProto, inputs: Types) -> ModelProto:
         if value.name in inputs:
             value.type.CopyFrom(inputs[value.name])
     lean.graph.initializer.extend(_lean_tensor(tensor, files) for tensor in proto.graph.initializer)
-    for holder, nodes, opsets in (
-        (lean, lean.graph.node, model_opsets(proto)),
-        *((function, function.node, read_opsets(function.opset_import)) for function in lean.functions),
+    for holder, graph, opsets in (
+        (lean, lean.graph, model_opsets(proto)),
+        *((function, function, read_opsets(function.opset_import)) for function in lean.functions),
     ):
         del holder.opset_import[:]
         holder.opset_import.extend(make_opsetid(*item) for item in opsets.items())
-        for node in nodes:
-            _slim(node, opsets.get(""), files)
+        for one in within(graph):
+            for node in one.node:
+                _slim(node, opsets.get(""), files)
     return lean
 
 
 def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
-    """Make a copied node lean, its bodies too."""
+    """Make a copied node lean, and the tensors of its bodies."""
     if node.domain in MAIN:
         node.domain = ""
         limited = opset is not None and DIALECT.resolve(opset).broadcasting == "onnx_legacy"
@@ -109,13 +106,9 @@ def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
             node.op_type = "Identity"
             del node.input[1], node.attribute[:]
     for attribute in node.attribute:
-        for tensor in (attribute.t, *attribute.tensors) if attribute.HasField("t") else attribute.tensors:
+        inner = (tensor for _, body in attribute_graphs(attribute) for tensor in body.initializer)
+        for tensor in (*contained(attribute, "t", "tensors"), *inner):
             tensor.CopyFrom(_lean_tensor(tensor, files))
-        for graph in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
-            for tensor in graph.initializer:
-                tensor.CopyFrom(_lean_tensor(tensor, files))
-            for inner in graph.node:
-                _slim(inner, opset, files)
 
 
 def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
@@ -131,9 +124,7 @@ def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
     if not tensors.is_external(tensor):
         lean.CopyFrom(tensor)
     elif files is not None:
-        with contextlib.suppress(
-            MinuendError, OSError
-        ):  # whoever needs the data gets a report of what is wrong with it
+        with contextlib.suppress(MinuendError, OSError):  # whoever needs the data gets a report of what is wrong
             lean.raw_data = files.bytes(tensor, tensor.name).tobytes()
     return lean
 
@@ -168,12 +159,8 @@ class _Call:
 
     def bound(self, function: FunctionProto) -> list[Binding]:
         """The ways in which this call fills the function's attributes in."""
-        found: list[Binding] = []
-        for outer in self.bindings:
-            values = {a.name: outer.get(a.ref_attr_name) if a.ref_attr_name else a for a in self.node.attribute}
-            stated = {name: value for name, value in values.items() if value is not None}
-            found.append({**_defaults(function), **stated})
-        return found
+        defaults = _defaults(function)
+        return [{**defaults, **{a.name: a for a in filled_in(self.node, outer)}} for outer in self.bindings]
 
 
 def _defaults(function: FunctionProto) -> Binding:

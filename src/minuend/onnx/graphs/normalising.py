@@ -19,15 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from onnx import (
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    OperatorSetIdProto,
-    TensorShapeProto,
-    TypeProto,
-)
+from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto
 
 from minuend.errors import listed
 from minuend.names import Names
@@ -156,10 +148,8 @@ def _unknown(model: ModelProto) -> Iterator[Violation]:
     found = [
         (value.name, dim)
         for holder in holders(model)
-        for value in (
-            *holder.value_info,
-            *(() if isinstance(holder, FunctionProto) else (*holder.input, *holder.output)),
-        )
+        for value in (*holder.value_info, *holder.input, *holder.output)
+        if not isinstance(value, str)
         for dim in _dims(value.type)
         if dim.dim_value == -1
     ]
@@ -188,8 +178,8 @@ def _shadowed(model: ModelProto) -> Iterator[Violation]:
     names = None
     graphs: list[tuple[Holder, str]] = [(model.graph, "graph"), *functions(model)]
     for holder, where in graphs:
-        stored = [] if isinstance(holder, FunctionProto) else [tensor.name for tensor in holder.initializer]
-        known = {name_of(value) for value in holder.input}.union(stored)
+        stored = getattr(holder, "initializer", ())
+        known = {name_of(value) for value in holder.input}.union(tensor.name for tensor in stored)
         for body, place, name in _hiding(holder.node, where, known):
             yield Violation(
                 "shadowed", f"{place}: its input {name!r} bears the name of a value around it, and is another value"

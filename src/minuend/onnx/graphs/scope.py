@@ -5,16 +5,45 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TypeProto
 
+from minuend.core.shapes import Dim, Shape
 from minuend.onnx.graphs.nesting import Holder, all_inputs, graphs, name_of, place
 
 MAIN = ("", "ai.onnx")
 """The two spellings of ONNX's main domain."""
 
 Types: TypeAlias = Mapping[str, TypeProto]
+
+
+def shape_of(type_: TypeProto | None) -> Shape:
+    """Return a tensor's shape: dims that are an int, a name or ``None``; ``None`` for an unknown rank or no tensor.
+
+    >>> from onnx import helper
+    >>> shape_of(helper.make_tensor_type_proto(1, (2, "N", None))), shape_of(helper.make_tensor_type_proto(1, None))
+    ((2, 'N', None), None)
+    """
+    if type_ is None or not type_.HasField("tensor_type") or not type_.tensor_type.HasField("shape"):
+        return None
+    dims: list[Dim] = []
+    for dim in type_.tensor_type.shape.dim:
+        known = dim.HasField("dim_value") and dim.dim_value >= 0
+        dims.append(dim.dim_value if known else dim.dim_param or None)
+    return tuple(dims)
+
+
+def keep_common(mine: TypeProto.Tensor, theirs: TypeProto.Tensor) -> None:
+    """Leave of a tensor type's dims those that another has too: an unknown rank where ranks differ."""
+    if not mine.HasField("shape"):
+        return
+    if not theirs.HasField("shape") or len(theirs.shape.dim) != len(mine.shape.dim):
+        mine.ClearField("shape")
+        return
+    for own, other in zip(mine.shape.dim, theirs.shape.dim, strict=True):
+        if own != other:
+            own.Clear()
 
 
 @dataclass(eq=False)
@@ -56,7 +85,14 @@ class Scope:
         """Say where a node stands: ``"graph.node[3] 'sub_mean'"``."""
         return place(self.where, i, self.nodes[i])
 
-    # ---- scopes around and within -------------------------------------------------------------------------------
+    # ---- scopes of a model, around and within ------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, model: ModelProto, **own: Any) -> Iterator[Self]:
+        """The scopes of a model's graph and of its local functions; ``own`` is what a subclass adds."""
+        yield cls(model.graph, "graph", model_opsets(model), **own)
+        for function, where in functions(model):
+            yield cls(function, where, read_opsets(function.opset_import), **own)
 
     def around(self) -> Iterator[Self]:
         """The scope itself, then those around it, the outermost last."""
@@ -88,9 +124,9 @@ class Scope:
         """Its own tensors: initializers, and the values of Constant nodes where those state a tensor."""
         found: dict[str, TensorProto] = {}
         for node in self.nodes:
-            if node.op_type == "Constant" and node.output:
+            if is_constant(node) and node.output:
                 for attribute in node.attribute:
-                    if attribute.name == "value":
+                    if attribute.name == "value" and not attribute.ref_attr_name:
                         found.setdefault(node.output[0], attribute.t)
         return found | self.initializers()
 
@@ -117,18 +153,12 @@ class Scope:
         return found[::-1]
 
 
+def is_constant(node: NodeProto) -> bool:
+    """Whether a node is ONNX's Constant."""
+    return node.op_type == "Constant" and node.domain in MAIN
+
+
 # ---- models and functions -------------------------------------------------------------------------------------
-
-
-def main_scope(model: ModelProto) -> Scope:
-    """The scope of a model's graph."""
-    return Scope(model.graph, "graph", model_opsets(model))
-
-
-def function_scopes(model: ModelProto) -> Iterator[Scope]:
-    """The scopes of a model's local functions."""
-    for function, where in functions(model):
-        yield Scope(function, where, read_opsets(function.opset_import))
 
 
 def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:

@@ -28,7 +28,7 @@ from minuend.errors import FileFormatError
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.graphs.call_counts import Calls, Key
 from minuend.onnx.graphs.nesting import attribute_graphs, contained
-from minuend.onnx.graphs.scope import MAIN, Scope, function_scopes, functions, main_scope
+from minuend.onnx.graphs.scope import MAIN, Scope, functions
 
 _SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
 _FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}
@@ -47,7 +47,7 @@ def check_model(model: ModelProto) -> None:
     """Check the structure of a model; :mod:`.normalising` has put right what onnxruntime reads otherwise.
 
     Raises:
-        FileFormatError: a rule is broken; the message tells which, and where.
+        FileFormatError: a rule is broken; the message says which, and where.
     """
     # 1. There is an IR version.
     if model.ir_version < 1:
@@ -59,8 +59,8 @@ def check_model(model: ModelProto) -> None:
             f"it imports no opset and is of IR version {model.ir_version}; from 3 on opsets are stated"
         )
     _check_functions(model)
-    for one in (main_scope(model), *function_scopes(model)):
-        _check_scope(_Scope(one.proto, one.where, one.opsets, functions={(f.domain, f.name) for f in model.functions}))
+    for scope in _Scope.of(model):
+        _check_scope(scope)
 
 
 def check_message(model: ModelProto) -> None:
@@ -134,10 +134,9 @@ class _Scope(Scope):
     """A scope whose values become known one after the other.
 
     Attributes:
-        functions: the model's local functions, as (domain, name). known: its own values so far.
+        known: its own values so far.
     """
 
-    functions: set[tuple[str, str]] = field(kw_only=True)
     known: set[str] = field(default_factory=set, init=False)
 
     def sees(self, name: str) -> bool:

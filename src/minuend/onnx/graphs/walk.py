@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from onnx import (
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-)
-from onnx.helper import get_attribute_value
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from minuend.errors import DTypeError, SpecError, Unsupported, listed
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.graphs import scope as scopes
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.inference import Inference, infer_types
 from minuend.onnx.graphs.nesting import contained, filled_in
-from minuend.onnx.graphs.scope import MAIN, Types, function_scopes, main_scope
+from minuend.onnx.graphs.scope import MAIN, Types, shape_of
 from minuend.onnx.versions import DIALECT
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
@@ -71,13 +62,13 @@ def walk(model: Document | ModelProto) -> Iterator[Scope]:
     """
     proto = model if isinstance(model, ModelProto) else model.proto
     inferred = functools.cache(functools.partial(infer_types, model))
-    for one in (main_scope(proto), *function_scopes(proto)):
-        yield from Scope(one.proto, one.where, one.opsets, inferred=inferred).within()
+    for one in Scope.of(proto, inferred=inferred):
+        yield from one.within()
 
 
 def tensor_type(proto: TypeProto) -> TensorType | None:
     """Return a type that subtraction knows, or ``None``: no tensor, or bool, string, complex and the like."""
-    kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
+    kind = tensors.element_kind(proto)
     if kind is None or kind.element is None:
         return None
     return TensorType(kind.element, shape_of(proto))
@@ -117,7 +108,7 @@ class Subtraction:
     scope: Scope
     index: int
     op: OpVersion
-    attributes: Mapping[str, Any]
+    attributes: tensors.Attributes
     types: tuple[TensorType | None, ...]
 
     @property
@@ -154,7 +145,7 @@ class Subtraction:
         """An operand without a known type has another one's element type, since an operator has one for all."""
         proto = self.scope.protos.get(self.proto.input[operand])
         if proto is not None and proto.WhichOneof("value"):
-            kind = tensors.data_type(proto.tensor_type.elem_type) if proto.HasField("tensor_type") else None
+            kind = tensors.element_kind(proto)
             shown = f"tensor({kind.word.lower()})" if kind else (proto.WhichOneof("value") or "").removesuffix("_type")
             if kind or not proto.HasField("tensor_type"):
                 raise DTypeError(
@@ -213,14 +204,14 @@ def check_form(op: OpVersion, node: NodeProto, where: str) -> None:
         raise SpecError("inputs", f"{op} needs a name for each of its inputs and outputs; one is empty", where=where)
 
 
-def _bound_attributes(scope: Scope, node: NodeProto) -> list[dict[str, Any]]:
+def _bound_attributes(scope: Scope, node: NodeProto) -> list[tensors.Attributes]:
     """Return a node's attributes by name, once for each different way in which callers fill them in."""
     if not any(attribute.ref_attr_name for attribute in node.attribute):
-        return [{a.name: get_attribute_value(a) for a in node.attribute}]
+        return [tensors.values_of(node.attribute)]
     *_, outermost = scope.around()
-    found: list[dict[str, Any]] = []
+    found: list[tensors.Attributes] = []
     for binding in scope.inferred().bindings.get(outermost.where, [{}]):
-        values = {a.name: get_attribute_value(a) for a in filled_in(node, binding)}
+        values = tensors.values_of(filled_in(node, binding))
         if values not in found:
             found.append(values)
     return found

@@ -11,8 +11,8 @@ from onnx.helper import make_opsetid
 
 from minuend.errors import ConversionRefused
 from minuend.onnx.graphs import call_counts as local_calls
-from minuend.onnx.graphs.dims import keep_common
 from minuend.onnx.graphs.nesting import fill_in, graphs, within
+from minuend.onnx.graphs.scope import keep_common
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import infer, own_types
 

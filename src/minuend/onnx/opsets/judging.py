@@ -17,9 +17,8 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from minuend.core.shapes import format_shape
 from minuend.errors import ConversionRefused
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.nesting import all_inputs, holders, within
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.scope import MAIN, shape_of
 from minuend.onnx.opsets.schemas import type_text
 from minuend.onnx.opsets.scope import infer, own_types, skeleton
 from minuend.onnx.processes import library_process

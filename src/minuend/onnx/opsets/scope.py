@@ -14,9 +14,8 @@ from minuend.core.shapes import Shape
 from minuend.names import Names
 from minuend.onnx.graphs import scope as scopes
 from minuend.onnx.graphs.call_counts import Calls
-from minuend.onnx.graphs.dims import shape_of
 from minuend.onnx.graphs.nesting import all_inputs, graphs, holders, within
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.scope import MAIN, shape_of
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.fold import SMALL, Array, fold
 from minuend.onnx.opsets.schemas import malformed, refers

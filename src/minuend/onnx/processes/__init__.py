@@ -1,1 +1,1 @@
-"""Separate processes for models that somebody else made: computing, and ONNX's own C++ library."""
+"""Separate processes for models of unknown origin: computing, and ONNX's own C++ library."""

@@ -27,12 +27,12 @@ def serve() -> None:
         server.serve(_answer)
 
 
-def _answer(request: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[Part]]:
+def _answer(request: dict[str, Any], parts: list[bytes]) -> tuple[dict[str, object], list[Part]]:
     tree, found = _done(request, parts)
     return {"done": tree}, found
 
 
-def _done(request: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]:
+def _done(request: dict[str, Any], parts: list[bytes]) -> tuple[object, list[Part]]:
     """Run a model; the answer is the values by name, or an error."""
     try:
         feeds = unpack(request["feeds"], parts)
@@ -45,15 +45,18 @@ def _done(request: dict[str, Any], parts: list[bytes]) -> tuple[Any, list[Part]]
         return pack(RunError(f"running the model failed: {type(error).__name__}: {reason}"))
 
 
-def _run(model: Model, feeds: dict[str, Any], limit: int | None, *, keep: bool, evaluator: str) -> dict[str, Any]:
+def _run(
+    model: Model, feeds: dict[str, object], limit: int | None, *, evaluator: str, keep: bool = False
+) -> dict[str, object]:
     if evaluator == "reference":
         _note("a node that ONNX's reference evaluator computes")
-        return running.by_reference(model, feeds, limit, keep=keep)
     proto, stored = running.runnable(model)
-    return Interpreter(proto, limit, _note).run({**stored, **feeds}, keep=keep)
+    return Interpreter(proto, limit, _note, evaluator=evaluator).run({**stored, **feeds}, keep=keep)
 
 
-def _trace(model: Model, feeds: dict[str, Any], limit: int | None, *, wide: bool, evaluator: str) -> dict[str, Any]:
+def _trace(
+    model: Model, feeds: dict[str, object], limit: int | None, *, wide: bool, evaluator: str
+) -> dict[str, object]:
     found = _run(model, feeds, limit, keep=True, evaluator=evaluator)
     return {
         "values": {name: found[name] for name in running.computed(model)},
@@ -61,7 +64,7 @@ def _trace(model: Model, feeds: dict[str, Any], limit: int | None, *, wide: bool
     }
 
 
-WORK: dict[str, Callable[..., dict[str, Any]]] = {"run": _run, "trace": _trace}
+WORK: dict[str, Callable[..., dict[str, object]]] = {"run": _run, "trace": _trace}
 """What can be done with a model."""
 
 

@@ -41,7 +41,7 @@ class Process(Child):
             raise
 
     def run(
-        self, work: str, model: Document, feeds: Mapping[str, Any], limit: int | None, **more: Any
+        self, work: str, model: Document, feeds: Mapping[str, object], limit: int | None, **more: object
     ) -> dict[str, Any]:
         """Do one of :data:`minuend.onnx.processes.computing_child.WORK` with a model.
 
@@ -52,7 +52,8 @@ class Process(Child):
         tree, parts = pack(dict(feeds))
         request = {"work": work, "feeds": tree, "limit": limit, "folder": folder, "name": model.name, "more": more}
         given = [*parts, model.proto.SerializeToString()]
-        size = sum(len(part) for part in given) + _stored_bytes(model)
+        stored = (os.path.getsize(path) for path in model.sources() if os.path.isfile(path))
+        size = sum(len(part) for part in given) + sum(stored)
         answer = self.request(request, given, child.current(), size)
         if answer is None:
             raise self._died(model)
@@ -86,11 +87,6 @@ class Process(Child):
         """See :class:`~minuend.child.Child`."""
         super().abandon()
         self._note.close()
-
-
-def _stored_bytes(model: Document) -> int:
-    """Bytes of files that a model names, which its process reads."""
-    return sum(os.path.getsize(path) for path in model.sources() if os.path.isfile(path))
 
 
 MARK = "node: "

@@ -26,7 +26,7 @@ def serve_requests(server: Any) -> None:
     server.serve(_answer, _OWN_BYTES)
 
 
-def _answer(head: Mapping[str, Any], parts: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+def _answer(head: Mapping[str, Any], parts: list[bytes]) -> tuple[dict[str, object], list[bytes]]:
     found = _WORK[head["work"]](head, *parts)
     if len(found) > head["bytes"]:
         raise MemoryError(f"an answer of {len(found)} bytes")
@@ -43,21 +43,21 @@ def _onnx() -> Any:
     return module
 
 
-def _judge(_: Mapping[str, Any], model: bytes, form: bytes) -> bytes:
+def _judge(_: Mapping[str, object], model: bytes, form: bytes) -> bytes:
     _onnx().checker.check_model(form or model, False, False, False)
     _onnx().shape_inference.infer_shapes(model, True, True, False)
     _onnx().shape_inference.infer_shapes(model, True, True, True)
     return b""
 
 
-def _parse(_: Mapping[str, Any], text: bytes, __: bytes) -> bytes:
+def _parse(_: Mapping[str, object], text: bytes, __: bytes) -> bytes:
     good, message, model = _onnx().parser.parse_model(text.decode())
     if not good:
         raise ValueError(message.decode("utf-8", "replace") if isinstance(message, bytes) else message)
     return bytes(model)
 
 
-_WORK: dict[str, Callable[[Mapping[str, Any], bytes, bytes], bytes]] = {
+_WORK: dict[str, Callable[[Mapping[str, object], bytes, bytes], bytes]] = {
     "infer": lambda head, model, _: _onnx().shape_inference.infer_shapes(model, False, False, head["data_prop"]),
     "judge": _judge,
     "inline": lambda _, model, __: _onnx().inliner.inline_local_functions(model, False),

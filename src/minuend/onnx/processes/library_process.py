@@ -1,4 +1,4 @@
-"""ONNX's own C++ library on models that somebody else made: in a separate process, with bounds on memory and time.
+"""ONNX's own C++ library on models of unknown origin: in a separate process, with bounds on memory and time.
 
 Its inference makes a shape of 10^8 dims from 101 bytes, loops for ever on some malformed nodes, and its text parser's
 stack ends with the process. So whatever of it reads a whole model runs in one child process (:mod:`library_child`),
@@ -13,7 +13,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 import onnx
 from onnx import ModelProto
@@ -53,7 +52,7 @@ def infer_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
     >>> infer_shapes(model, data_prop=True).graph.value_info[0].name
     'b'
     """
-    return _read(_ask({"work": "infer", "data_prop": data_prop}, model.SerializeToString()))
+    return _read(_request({"work": "infer", "data_prop": data_prop}, model.SerializeToString()))
 
 
 def fault(model: ModelProto, form: ModelProto | None = None) -> str:
@@ -67,7 +66,7 @@ def fault(model: ModelProto, form: ModelProto | None = None) -> str:
     """
     try:
         checked = b"" if form is None else form.SerializeToString()
-        _ask({"work": "judge"}, model.SerializeToString(), checked)
+        _request({"work": "judge"}, model.SerializeToString(), checked)
     except OnnxRefuses as error:
         return " ".join(str(error).split())
     return ""
@@ -79,7 +78,7 @@ def inline_functions(model: ModelProto) -> ModelProto:
     Raises:
         OnnxRefuses: it cannot be done. Exceeded: it takes too much memory or time.
     """
-    return _read(_ask({"work": "inline"}, model.SerializeToString()))
+    return _read(_request({"work": "inline"}, model.SerializeToString()))
 
 
 def parse(text: str) -> ModelProto:
@@ -88,7 +87,7 @@ def parse(text: str) -> ModelProto:
     Raises:
         OnnxRefuses: it is none. Exceeded: it takes too much memory or time.
     """
-    return _read(_ask({"work": "parse"}, text.encode()))
+    return _read(_request({"work": "parse"}, text.encode()))
 
 
 def _read(data: bytes) -> ModelProto:
@@ -116,7 +115,7 @@ def start() -> None:
         pass
 
 
-def _ask(head: Mapping[str, Any], data: bytes, extra: bytes = b"") -> bytes:
+def _request(head: Mapping[str, object], data: bytes, extra: bytes = b"") -> bytes:
     """Return the answer to a request.
 
     Raises:

@@ -22,11 +22,12 @@ import ml_dtypes  # noqa: F401 - gives NumPy the names of its types
 import numpy as np
 
 from minuend.errors import MinuendError, Unsupported
+from minuend.onnx.documents.tensors import Array
 
 Part = bytes | bytearray | memoryview
 
 
-def pack(value: Any) -> tuple[Any, list[Part]]:
+def pack(value: object) -> tuple[object, list[Part]]:
     """Return the tree of a value, and its byte strings, which share memory with its arrays where they can.
 
     Raises:
@@ -68,7 +69,7 @@ def unpack(tree: Any, parts: Sequence[Part]) -> Any:
             return tree
 
 
-def _packed(value: Any, parts: list[Part]) -> Any:
+def _packed(value: object, parts: list[Part]) -> object:
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -92,7 +93,7 @@ def _packed(value: Any, parts: list[Part]) -> Any:
     raise Unsupported(f"a {type(value).__name__} is no value of a model; expected an array, a list or a dict of such")
 
 
-def _packed_array(array: Any, parts: list[Part]) -> Any:
+def _packed_array(array: Array, parts: list[Part]) -> object:
     if array.dtype.hasobject:
         return {"texts": [list(array.shape), _packed(array.reshape(-1).tolist(), parts)]}
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
@@ -102,7 +103,7 @@ def _packed_array(array: Any, parts: list[Part]) -> Any:
     return {"array": [dtype, list(array.shape), order, len(parts) - 1]}
 
 
-def _error(name: str, args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
+def _error(name: str, args: tuple[object, ...], state: dict[str, object]) -> BaseException:
     """An error as it was raised there: its class's own arguments are not known."""
     kind = next((one for one in _errors() if one.__name__ == name), MinuendError)
     error = kind.__new__(kind, *args)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableSequence
 from typing import cast
 
-from onnx import GraphProto, NodeProto
+from onnx import NodeProto
 
 from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.onnx.documents.tensors import Array
 from minuend.onnx.graphs import walk
 from minuend.onnx.graphs.nesting import all_names
-from minuend.onnx.graphs.scope import MAIN
 from minuend.onnx.model import Model
 from minuend.onnx.rewrites.emitter import NodeEmitter, constant, legal, take_over
 from minuend.operators.recipe import Recipe
@@ -64,21 +63,8 @@ class OnnxRewriter(Rewriter):
 
     def _constant(self, scope: walk.Scope, name: str) -> Array | None:
         """Return the elements of a value that is a constant of the model, else ``None``."""
-        for outer in scope.around():
-            if isinstance(outer.proto, GraphProto):
-                for tensor in outer.proto.initializer:
-                    if tensor.name == name:
-                        return self.model.array(tensor)
-            for node in outer.nodes:
-                if name in node.output:
-                    return self._stored(node)
-        return None
-
-    def _stored(self, node: NodeProto) -> Array | None:
-        if node.op_type != "Constant" or node.domain not in MAIN:
-            return None
-        tensor = next((a.t for a in node.attribute if a.name == "value" and not a.ref_attr_name), None)
-        return None if tensor is None else self.model.array(tensor, "a Constant")
+        tensor = scope.visible_tensors().get(name)
+        return None if tensor is None else self.model.array(tensor)
 
     def constants(self, occurrence: Occurrence) -> list[Array] | None:
         """Return the operands' elements; ``None`` where one is no constant of the model."""
