@@ -25,10 +25,9 @@ from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates
-from minuend.files.formats.missing import OneValue, as_element, flat
-from minuend.files.stored_elements import Elements
+from minuend.files.formats.missing import as_element, flat, with_one_value
+from minuend.files.stored_elements import Converted, Elements
 from minuend.files.streaming.reading import Array
-from minuend.files.streaming.regions import Region
 
 FILL = "_FillValue"
 _NODATA = (FILL, "missing_value")
@@ -196,33 +195,8 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
     return replace(
         found,
         about=replace(about, notes=(*about.notes, note)),
-        elements=lambda: OneValue(found.elements(), nodata[0], nodata[1:]),
+        elements=lambda: with_one_value(found.elements(), nodata[0], nodata[1:]),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class OfOtherSign:
-    """Integers whose bits mean integers of another sign; see :class:`~minuend.files.stored_elements.Elements`."""
-
-    stored: Elements
-    dtype: np.dtype[Any]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of all of them."""
-        return self.stored.shape
-
-    def read(self) -> Array:
-        """Return all of them."""
-        return self._seen(self.stored.read())
-
-    def part(self, region: Region) -> Array:
-        """Return a region."""
-        return self._seen(self.stored.part(region))
-
-    def _seen(self, found: Array) -> Array:
-        """Return elements in the byte order that they have by now: zarr gives one without axes in the machine's."""
-        return found.view(self.dtype.newbyteorder(found.dtype.byteorder))
 
 
 def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[Tensor, Mapping[str, Any]]:
@@ -239,16 +213,20 @@ def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[
         return tensor, others
     element = elements.TYPES[f"{wanted}{tensor.element.bits}"]
 
-    def seen() -> Elements:
+    def seen(found: Array) -> Array:
+        # in the byte order that they have by now: zarr gives one without axes in the machine's
+        return found.view(element.memory.newbyteorder(found.dtype.byteorder))
+
+    def converted() -> Elements:
         found = tensor.elements()
-        return OfOtherSign(found, element.memory.newbyteorder(found.dtype.byteorder))
+        return Converted(found, element.memory.newbyteorder(found.dtype.byteorder), seen)
 
     for key in others.keys() & {*_NODATA}:
         values = [(one, as_element(one, tensor.element)) for one in flat(others[key])]
         others[key] = [
             one if value is None else np.array(value, stored).view(element.memory)[()] for one, value in values
         ]
-    return replace(tensor, element=element, elements=seen), others
+    return replace(tensor, element=element, elements=converted), others
 
 
 def _check_meaning(element: ElementType, attributes: Mapping[str, Any], where: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from minuend.files.stored_elements import Elements
+from minuend.files.stored_elements import Elements, InParts
 from minuend.files.streaming.reading import Array
-from minuend.files.streaming.regions import Region, whole
+from minuend.files.streaming.regions import Region
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -54,7 +54,7 @@ class Companion:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(InParts):
     """Texts of any length as Python has them: :class:`~minuend.files.stored_elements.Elements` of any format."""
 
     stored: Elements
@@ -65,10 +65,6 @@ class Texts:
         """Of all of them."""
         return self.stored.shape
 
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
-
     def part(self, region: Region) -> Array:
         """Return a region."""
         found = np.asarray(self.stored.part(region), object)
@@ -77,7 +73,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class Letters(InParts):
     """Texts along whose last axis letters lie, as in netCDF; see :class:`~minuend.files.stored_elements.Elements`."""
 
     stored: Elements
@@ -91,10 +87,6 @@ class Letters:
     def shape(self) -> tuple[int, ...]:
         """Of all texts."""
         return self.stored.shape[:-1]
-
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
 
     def part(self, region: Region) -> Array:
         """Return a region."""

@@ -19,9 +19,9 @@ import numpy as np
 from minuend.errors import FileFormatError
 from minuend.files.base import check_shape, clipped
 from minuend.files.formats.coordinates import Axis
-from minuend.files.stored_elements import Contiguous, Elements
+from minuend.files.stored_elements import Contiguous, Elements, InParts
 from minuend.files.streaming.reading import Array, Source, new_buffer
-from minuend.files.streaming.regions import Region, extent, whole
+from minuend.files.streaming.regions import Region, extent
 
 MAGIC = b"CDF"
 _VERSIONS = (1, 2, 5)
@@ -47,7 +47,7 @@ class Variable(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class Records(InParts):
     """Elements that lie record by record; see :class:`~minuend.files.stored_elements.Elements`.
 
     Attributes:
@@ -59,10 +59,6 @@ class Records:
     step: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
 
     def part(self, region: Region) -> Array:
         """Return a region."""
