@@ -181,16 +181,16 @@ def _on_device(operands: dict[str, Any], a: Any, b: Any, out: Any, overflow: Ove
 
 
 @dataclass(frozen=True)
-class Home:
-    """A device; see :class:`minuend.libraries.on_devices.Home`."""
+class Home(on_devices.Home):
+    """A device."""
 
     device: Any
+    functions = torch
+    elsewhere = "pass x.cpu()"
 
     @property
     def words(self) -> str:
         return f"a torch.Tensor on {self.device}"
-
-    elsewhere = "pass x.cpu()"
 
     def name(self, array: Any) -> str:
         return str(array.dtype).removeprefix("torch.")
@@ -207,14 +207,5 @@ class Home:
     def get(self, array: Any) -> Any:
         return array.cpu().numpy()
 
-    def minus(self, a: Any, b: Any) -> Any:
-        return a - b
-
-    def where(self, mask: Any, one: Any, other: Any) -> Any:
-        return torch.where(mask, one, other)
-
     def first(self, mask: Any) -> int:
         return int(mask.flatten().to(torch.uint8).argmax())
-
-    def count(self, mask: Any) -> int:
-        return int(torch.count_nonzero(mask))
