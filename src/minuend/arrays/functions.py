@@ -22,6 +22,9 @@ from minuend.operators.operator import Operator
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
+First = tuple[tuple[int, ...], int, int]
+"""An element that overflows: its index in the result, and both operands."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 Out = TypeVar("Out")
 
@@ -240,8 +243,8 @@ def count_overflows(a: Any, b: Any, /) -> int:
 def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
     index = work.first_overflow(a, b, policy)
     target = work.element.widened if policy == "widen" else work.element
-    found = work.operands_at(a, b, index)
-    return overflow_found(work.operator, target, policy, count, shapes.size(work.sizes), index, *found)
+    first = (index, *work.operands_at(a, b, index))
+    return overflow_found(work.operator, target, policy, count, shapes.size(work.sizes), first)
 
 
 def overflow_found(
@@ -250,15 +253,17 @@ def overflow_found(
     policy: str,
     count: int,
     size: int,
-    index: tuple[int, ...],
-    a: int,
-    b: int,
+    first: First,
+    where: str = "",
+    hint: str | None = None,
 ) -> OverflowFound:
-    """Return the error of results that a type does not hold: how many of how many, and the first one."""
+    """Return the error of results that a type does not hold: how many of how many, where, and the first one."""
     low, high = target.limits
-    hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
+    index, a, b = first
+    if hint is None:
+        hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
     return OverflowFound(
-        f"{count} of {size} {operator.noun}s do not fit {target} ({low} to {high}); "
+        f"{count} of {size} {operator.noun}s do not fit {target} ({low} to {high}){where}; "
         f"the first is at index {index}: {operator.equation(a, b)}{hint}",
         count=count,
         index=index,

@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from minuend.arrays.functions import First
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.core.shapes import size
 from minuend.errors import OverflowFound
 from minuend.files import open_tensors
-from minuend.files.streaming.operand_blocks import Block, First, Operands
+from minuend.files.streaming.operand_blocks import Block, Operands
 from minuend.files.streaming.region_work import Meter, Progress
 from minuend.files.streaming.regions import Region, extent
 from minuend.files.streaming.summary import Number, summed

@@ -175,8 +175,8 @@ def _integers(
     if count := home.count(lost):
         target = element.widened if overflow == "widen" else element
         index = tuple(int(i) for i in np.unravel_index(home.first(lost), shape))
-        numbers = (_at(home, element, one, index) for one in (x, y))
-        raise functions.overflow_found(SUBTRACT, target, overflow, count, shapes.size(shape), index, *numbers)
+        first = (index, _at(home, element, x, index), _at(home, element, y, index))
+        raise functions.overflow_found(SUBTRACT, target, overflow, count, shapes.size(shape), first)
     return wrapped if overflow == "widen" else home.view(wrapped, element.name)
 
 

@@ -35,6 +35,7 @@ _QUANTISED = (
     "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
     "_QuantizeBitRoundNumberOfSignificantBits",
 )  # fmt: skip
+_REFERENCES = ("coordinates", "bounds", "climatology", "grid_mapping")
 _NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_QUANTISED}
 """Attributes that would be wrong of a difference: its values lie in another range, offsets cancel, and it is exact."""
 
@@ -98,9 +99,10 @@ def tensors_of(
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
 
 
-def _named(attributes: Mapping[str, Any], *keys: str) -> list[str]:
-    """Name the variables that attributes refer to; ``crs: x y`` names all three."""
-    return [name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name]
+def _referred(attributes: Mapping[str, Any], near: str, known: Collection[str], *keys: str) -> list[str]:
+    """Return the paths of the variables that attributes refer to; ``crs: x y`` names all three."""
+    names = (name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name)
+    return [path for name in names if (path := resolve(name, near, known)) is not None]
 
 
 def resolve(name: str, near: str, known: Collection[str]) -> str | None:
@@ -122,10 +124,7 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     near = [(name, one.attributes) for name, one in variables.items()]
     near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
     for name, attributes in near:
-        for other in _named(attributes, "coordinates", "bounds", "climatology", "grid_mapping"):
-            path = resolve(other, name, variables)
-            if path is not None and path != name:
-                found.add(path)
+        found |= {*_referred(attributes, name, variables, *_REFERENCES)} - {name}
     return found
 
 
@@ -137,23 +136,16 @@ def _is_of_axis(name: str, variables: Variables) -> bool:
 def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
     """Gather what says where a variable's elements lie; ``None`` where nothing does."""
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
-    paths += [path for other in _named(one.attributes, "coordinates") if (path := resolve(other, name, variables))]
+    paths += _referred(one.attributes, name, variables, "coordinates")
     labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
-    bounds = [
-        bound
-        for path, label in labels.items()
-        for other in _named(label.attributes, "bounds", "climatology")
-        if (found := resolve(other, path, variables)) and (bound := variables[found].companion())
-    ]
-    system = next(
-        (
-            mapping
-            for other in _named(one.attributes, "grid_mapping")
-            if (found := resolve(other, name, variables)) and (mapping := variables[found].companion())
-        ),
-        None,
-    )
+
+    def companions(attributes: Mapping[str, Any], near: str, *keys: str) -> list[Companion]:
+        found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
+        return [other for other in found if other is not None]
+
+    bounds = [b for path, label in labels.items() for b in companions(label.attributes, path, "bounds", "climatology")]
+    system = next(iter(companions(one.attributes, name, "grid_mapping")), None)
     if not labels and system is None and not any(axis.path for axis in one.axes):
         return None
     return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds))

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import check_shape, clipped
-from minuend.files.formats.coordinates import Axis
+from minuend.files.formats.coordinates import Axis, Companion
 from minuend.files.stored_elements import Contiguous, Elements, InParts
 from minuend.files.streaming.reading import Array, Source, new_buffer
 from minuend.files.streaming.regions import Region, extent
@@ -35,15 +35,6 @@ _SMALL = 1 << 16
 """Bytes of a record with all its variables up to which several are read at once."""
 
 T = TypeVar("T")
-
-
-class Variable(NamedTuple):
-    """A variable as a header has it."""
-
-    axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
-    dtype: np.dtype[Any]
-    elements: Elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ class Records(InParts):
         return np.ndarray((count, *inner.shape), self.dtype, raw.data, 0, (self.step, *inner.strides))
 
 
-def variables(source: Source, path: str) -> tuple[dict[str, Variable], Mapping[str, Any]]:
+def variables(source: Source, path: str) -> tuple[dict[str, Companion], Mapping[str, Any]]:
     """Read a header; return the variables by name, and the attributes of the whole file.
 
     Raises:
@@ -100,7 +91,7 @@ class _Header:
         self._wide, self._far = 4, 4
         self._types: tuple[str, ...] = ()
 
-    def read(self) -> tuple[dict[str, Variable], Mapping[str, Any]]:
+    def read(self) -> tuple[dict[str, Companion], Mapping[str, Any]]:
         magic = self._bytes(4)
         if magic[3] not in _VERSIONS:
             raise self._wrong(f"states version {magic[3]} of classic netCDF; expected 1, 2 or 5")
@@ -112,7 +103,7 @@ class _Header:
         found = self._named(_VARIABLES, "variables", self._variable)
         return self._placed(found, list(dims.values()), records), attributes
 
-    def _placed(self, found: dict[str, Any], dims: list[tuple[str, int]], records: int) -> dict[str, Variable]:
+    def _placed(self, found: dict[str, Any], dims: list[tuple[str, int]], records: int) -> dict[str, Companion]:
         """Say where the variables lie, and check that they lie within the file."""
         own: dict[str, tuple[tuple[Axis, ...], int]] = {}
         for name, (ids, _, dtype, _) in found.items():
@@ -134,7 +125,7 @@ class _Header:
             for name, (axes, _) in own.items()
         }
 
-    def _variable_at(self, name: str, axes: tuple[Axis, ...], said: Any, records: int, step: int) -> Variable:
+    def _variable_at(self, name: str, axes: tuple[Axis, ...], said: Any, records: int, step: int) -> Companion:
         """Return a variable that lies within the file; ``step``: from one of its records to the next."""
         _, attributes, dtype, begin = said
         axes = tuple(Axis(axis.path, records, True) if axis.grows else axis for axis in axes)
@@ -145,9 +136,10 @@ class _Header:
             raise self._wrong(
                 f"has {self._source.size} bytes, and its variable {clipped(name)} ends at {end}; expected a whole file"
             )
+        found: Elements = Contiguous(self._source, begin, dtype, shape)
         if step:
-            return Variable(axes, attributes, dtype, Records(self._source, begin, step, dtype, shape))
-        return Variable(axes, attributes, dtype, Contiguous(self._source, begin, dtype, shape))
+            found = Records(self._source, begin, step, dtype, shape)
+        return Companion(name, axes, attributes, lambda: found)
 
     def _attribute(self, name: str) -> Any:
         dtype = self._type(f"the attribute {clipped(name)}")

@@ -26,9 +26,9 @@ from minuend.files.transaction import remote, remote_resume
 from minuend.files.transaction.resume_journal import Unfinished, fingerprint, unfinished
 
 if TYPE_CHECKING:
+    from minuend.arrays.functions import First
     from minuend.core.policies import Overflow
     from minuend.files.base import ChunkedFormat, ChunkedOutput
-    from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair
 

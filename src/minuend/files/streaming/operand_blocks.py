@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from minuend.arrays.functions import compute, in_native_order
+from minuend.arrays import functions
+from minuend.arrays.functions import First, compute, in_native_order
 from minuend.arrays.plan import Plan, plan
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size
@@ -31,9 +32,6 @@ SMALL = 4
 
 LEAST_RUN = 1 << 16
 """Bytes that lie together in a region that is read where it lies; with fewer, the file is transposed first."""
-
-First = tuple[tuple[int, ...], int, int]
-"""An element that overflows: its index in the difference, and both operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +118,11 @@ class Operands:
 
 
 def overflow_found(pair: Pair, policy: str, count: int, first: First) -> OverflowFound:
-    """Return what tells of everything in a difference that overflows."""
-    result = pair.result_type(policy)
-    low, high = result.limits
+    """Return the error of everything in a difference that overflows."""
     others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
-    where, a, b = first
-    return OverflowFound(
-        f"{count} of {size(pair.shape)} differences do not fit {result} ({low} to {high}){pair.where}; the "
-        f"first is at index {where}: {SUBTRACT.equation(a, b)}; --overflow {others} gives an answer",
-        count=count,
-        index=where,
-        a=a,
-        b=b,
-    )
+    hint = f"; --overflow {others} gives an answer"
+    result = pair.result_type(policy)
+    return functions.overflow_found(SUBTRACT, result, policy, count, size(pair.shape), first, pair.where, hint)
 
 
 class _Operand:
