@@ -109,7 +109,6 @@ class Tensor:
     fortran: bool = False
 
     def read(self) -> Array:
-        """Return its elements, read-only."""
         return self.elements().read()
 
 
@@ -185,7 +184,6 @@ class Result:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all its elements."""
         return size(self.shape) * self.element.itemsize
 
     def blocks(self, *, fortran: bool = False) -> Iterator[Array]:

@@ -55,7 +55,6 @@ class Comparison:
 
     @property
     def elements(self) -> int:
-        """How many elements the difference has."""
         return size(self.shape)
 
 

@@ -56,11 +56,9 @@ class Contiguous(InParts):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all of them."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def part(self, region: Region) -> Array:
-        """Return a region; see :class:`Elements`."""
         if self.fortran:
             transposed = Contiguous(self.source, self.offset, self.dtype, self.shape[::-1])
             return transposed.part(region[::-1]).T
@@ -87,16 +85,13 @@ class InMemory(InParts):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As they are in memory."""
         return self.array.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The array's."""
         return tuple(self.array.shape)
 
     def part(self, region: Region) -> Array:
-        """Return a region; see :class:`Elements`."""
         found: Array = self.array[(*region, ...)]  # type: ignore[arg-type]
         found.flags.writeable = False
         return found
@@ -112,9 +107,7 @@ class Converted(InParts):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As they are stored."""
         return self.stored.shape
 
     def part(self, region: Region) -> Array:
-        """Return a region; see :class:`Elements`."""
         return self.convert(self.stored.part(region))

@@ -72,12 +72,10 @@ class Pair:
 
     @property
     def element(self) -> ElementType:
-        """The operands' element type."""
         return self.a.element
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The difference's shape."""
         return static(self.joined.shape or ())
 
     @property

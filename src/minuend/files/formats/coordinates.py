@@ -30,7 +30,6 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """Its name alone."""
         return self.path.rpartition("/")[2]
 
 
@@ -49,7 +48,6 @@ class Companion:
 
     @property
     def name(self) -> str:
-        """Its name alone."""
         return self.path.rpartition("/")[2]
 
 
@@ -62,11 +60,9 @@ class Texts(InParts):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all of them."""
         return self.stored.shape
 
     def part(self, region: Region) -> Array:
-        """Return a region."""
         found = np.asarray(self.stored.part(region), object)
         texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in found.flat]
         return np.array([*texts, None], object)[:-1].reshape(found.shape)
@@ -85,11 +81,9 @@ class Letters(InParts):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all texts."""
         return self.stored.shape[:-1]
 
     def part(self, region: Region) -> Array:
-        """Return a region."""
         letters = self.stored.part((*region, slice(0, self.stored.shape[-1])))
         if not letters.size:
             return np.zeros(letters.shape[:-1], self.dtype)

@@ -52,7 +52,6 @@ class Records(InParts):
     shape: tuple[int, ...]
 
     def part(self, region: Region) -> Array:
-        """Return a region."""
         sizes = extent(region)
         found = new_buffer(math.prod(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
         first, last = region[0].start, region[0].stop

@@ -50,7 +50,6 @@ class Block:
     missing: Array | None = None
 
     def compute(self, policy: str) -> Array:
-        """Subtract."""
         return compute(SUBTRACT, self.element, self.joined, self.a, self.b, None, policy)
 
     def plan(self) -> Plan:

@@ -71,11 +71,9 @@ class Memory:
         self.size = content.size
 
     def read(self, offset: int, size: int) -> Array:
-        """See :class:`Source`."""
         return self._bytes[offset : offset + size]
 
     def read_into(self, offset: int, buffer: Array) -> None:
-        """See :class:`Source`."""
         buffer[...] = self._bytes[offset : offset + buffer.size]
 
 
@@ -103,7 +101,6 @@ class File:
         return File(self.path, os.dup(self._descriptor))
 
     def close(self) -> None:
-        """Close it now."""
         self._close()
 
     def read(self, offset: int, size: int) -> Array:
@@ -190,15 +187,12 @@ class Stream(io.RawIOBase):
         self._at = 0
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}[whence]
         if start + offset < 0:
             raise ValueError(f"there is no byte {start + offset} of a file")
