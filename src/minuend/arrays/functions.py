@@ -57,39 +57,39 @@ def subtract(a: S | int | float, b: Numbers[S], /, out: None = None, *, overflow
 def subtract(a: S, b: S, /, out: None = None, *, overflow: Same = "wrap") -> S: ...
 @overload
 def subtract(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     /,
     out: None = None,
     *,
     overflow: Overflow = "wrap",
-    where: Any = True,
+    where: object = True,
     dtype: None = None,
     casting: None = None,
 ) -> Any: ...
 @overload
 def subtract(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     /,
     out: Out,
     *,
     overflow: Overflow = "wrap",
-    where: Any = True,
+    where: object = True,
     dtype: None = None,
     casting: None = None,
 ) -> Out: ...
 @_array_function(SUBTRACT)
 def subtract(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     /,
     out: Any = None,
     *,
     overflow: Overflow = "wrap",
-    where: Any = True,
-    dtype: Any = None,
-    casting: Any = None,
+    where: object = True,
+    dtype: object = None,
+    casting: object = None,
 ) -> Any:
     """Subtract element by element: ``a - b``, exact, in the operands' own element type.
 
@@ -144,7 +144,7 @@ def subtract(
     return _apply(SUBTRACT, a, b, out, overflow, where)
 
 
-def _apply(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+def _apply(operator: Operator, a: object, b: object, out: Any, overflow: Overflow, where: object) -> Any:
     """Compute an operator of two operands of any kind; see :func:`subtract`."""
     library = library_of(a, b, out)
     if library is not None:
@@ -162,7 +162,7 @@ def _apply(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, whe
     return found[()] if scalars else wrap(operator, found, a, b)
 
 
-def _where(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+def _where(operator: Operator, a: object, b: object, out: Any, overflow: Overflow, where: object) -> Any:
     """Compute where a mask says so; what is left out is computed of zeros, which does not overflow."""
     if not isinstance(out, np.ndarray):
         raise SpecError("where", "where= leaves elements of out as they are; expected out= beside it")
@@ -225,7 +225,7 @@ def compute(
     return out
 
 
-def count_overflows(a: Any, b: Any, /) -> int:
+def count_overflows(a: object, b: object, /) -> int:
     """Return how many elements of ``a - b`` do not fit the operands' integer type; 0 for floats.
 
     >>> import numpy as np
@@ -332,7 +332,7 @@ def element_of(array: Array, name: str) -> ElementType:
     return row
 
 
-def _array(operand: Any, name: str) -> Array | None:
+def _array(operand: object, name: str) -> Array | None:
     """Return an operand as an array; ``None`` for a Python number, which takes the other operand's type."""
     if type(operand) is np.ndarray:
         return operand

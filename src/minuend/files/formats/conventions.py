@@ -24,7 +24,7 @@ from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
-from minuend.files.formats.coordinates import Axis, Companion, Coordinates
+from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
 from minuend.files.formats.missing import as_element, flat, with_one_value
 from minuend.files.stored_elements import Converted, Elements
 from minuend.files.streaming.reading import Array
@@ -50,13 +50,13 @@ class Variable:
     """
 
     axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     tensor: Callable[[], Tensor]
     companion: Callable[[], Companion | None]
 
 
 Variables = Mapping[str, Variable]
-Groups = Mapping[str, Mapping[str, Any]]
+Groups = Mapping[str, Attributes]
 """The attributes of groups by path; those of the whole file under ``""``."""
 
 
@@ -99,7 +99,7 @@ def tensors_of(
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
 
 
-def _referred(attributes: Mapping[str, Any], near: str, known: Collection[str], *keys: str) -> list[str]:
+def _referred(attributes: Attributes, near: str, known: Collection[str], *keys: str) -> list[str]:
     """Return the paths of the variables that attributes refer to; ``crs: x y`` names all three."""
     names = (name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name)
     return [path for name in names if (path := resolve(name, near, known)) is not None]
@@ -140,7 +140,7 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
 
-    def companions(attributes: Mapping[str, Any], near: str, *keys: str) -> list[Companion]:
+    def companions(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
         found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
         return [other for other in found if other is not None]
 
@@ -191,7 +191,7 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
     )
 
 
-def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[Tensor, Mapping[str, Any]]:
+def _of_the_sign_stated(tensor: Tensor, attributes: Attributes) -> tuple[Tensor, Attributes]:
     """Return a tensor as ``_Unsigned`` has it, for formats that lack one sign, and the attributes without that one.
 
     Its values of nodata are of the stored type, and mean what elements of these bits do.
@@ -221,13 +221,13 @@ def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[
     return replace(tensor, element=element, elements=converted), others
 
 
-def _check_meaning(element: ElementType, attributes: Mapping[str, Any], where: str) -> None:
+def _check_meaning(element: ElementType, attributes: Attributes, where: str) -> None:
     """Refuse numbers that mean something else than they are."""
     if attributes.get("dtype") == "bool" and element.is_integer:  # as xarray stores bools
         raise DTypeError("types", elements.refusal("bool"), where=where)
 
 
-def _nodata(attributes: Mapping[str, Any], element: ElementType, where: str) -> tuple[int | float, ...]:
+def _nodata(attributes: Attributes, element: ElementType, where: str) -> tuple[int | float, ...]:
     """Return the values that mean no data; the first of them is that of the difference."""
     values: dict[Any, int | float] = {}
     for key in _NODATA:
@@ -244,7 +244,7 @@ def _nodata(attributes: Mapping[str, Any], element: ElementType, where: str) -> 
     return tuple(values.values())
 
 
-def fill_of(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
+def fill_of(attributes: Attributes, dtype: np.dtype[Any]) -> Any:
     """Return the fill value that attributes state, in a type; ``None`` where they state none that it has."""
     fill, row = flat(attributes.get(FILL)), elements.of_numpy(dtype)
     if row is None or len(fill) != 1 or not isinstance(fill[0], np.integer | np.floating):
@@ -256,7 +256,7 @@ def fill_of(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
 _SINCE = re.compile(r"\s*(\S+)\s+since\s+\S.*", re.IGNORECASE | re.DOTALL)
 
 
-def _origin(attributes: Mapping[str, Any]) -> str:
+def _origin(attributes: Attributes) -> str:
     """Return what moments are counted from, with the calendar; ``""`` of other numbers."""
     units = attributes.get("units")
     if not isinstance(units, str) or not _SINCE.fullmatch(units):
@@ -265,7 +265,7 @@ def _origin(attributes: Mapping[str, Any]) -> str:
     return units if calendar is None else f"{units} ({calendar})"
 
 
-def without_origin(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_origin(attributes: Attributes) -> Attributes:
     """Return the attributes of the difference of two moments: ``days since 2000-01-01`` become ``days``."""
     found = {name: value for name, value in attributes.items() if name != "calendar"}
     return found | {"units": _SINCE.sub(r"\1", str(found["units"]))}
@@ -314,7 +314,7 @@ def check(path: str, results: Sequence[Result]) -> None:
         )
 
 
-def attributes_of(result: Result) -> dict[str, Any]:
+def attributes_of(result: Result) -> dict[str, object]:
     """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata."""
     where = placed(result)
     axes = {axis.name for axis in where.axes}
@@ -330,9 +330,9 @@ def attributes_of(result: Result) -> dict[str, Any]:
     return found if scale == 1 or SCALE in found else {**found, SCALE: scale}
 
 
-def groups_of(results: Sequence[Result]) -> dict[str, Mapping[str, Any]]:
+def groups_of(results: Sequence[Result]) -> dict[str, Attributes]:
     """Return the attributes of the groups that results lie in; the first one's where several state them."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Attributes] = {}
     for result in results:
         for group, attributes in result.about.groups.items():
             if not group or result.name.startswith(f"{group}/"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from minuend.files.stored_elements import Elements, InParts
 from minuend.files.streaming.reading import Array
 from minuend.files.streaming.regions import Region
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+Attributes: TypeAlias = Mapping[str, object]
+"""What a file says of a variable, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Companion:
 
     path: str
     axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     elements: Callable[[], Elements]
 
     @property
@@ -106,6 +107,6 @@ class Coordinates:
     """
 
     axes: tuple[Axis, ...]
-    labels: Mapping[str, Companion] = field(default_factory=lambda: NONE)
+    labels: Mapping[str, Companion] = field(default_factory=lambda: MappingProxyType({}))
     system: Companion | None = None
     bounds: tuple[Companion, ...] = ()

@@ -37,14 +37,14 @@ def exact(text: str) -> int | float:
     return int(found) if of_float else int(stated)  # as programs print floats, or digits that a float does not have
 
 
-def flat(value: Any) -> list[Any]:
+def flat(value: object) -> list[Any]:
     """Return the values that an attribute states, as NumPy has them; lists that differ in length are one value.
 
     >>> list(map(int, flat([[1, 2], [3, 4]]))), flat([[1], [2, 3]])
     ([1, 2, 3, 4], [[[1], [2, 3]]])
     """
     try:
-        return list(np.ravel(value))
+        return list(np.asarray(value).ravel())
     except ValueError:
         return [value]
 
@@ -63,7 +63,7 @@ def with_one_value(stored: Elements, value: int | float, others: tuple[int | flo
     return Converted(stored, stored.dtype, replaced)
 
 
-def as_element(value: Any, element: ElementType) -> int | float | None:
+def as_element(value: int | float | np.generic, element: ElementType) -> int | float | None:
     """Return a value as elements of a type hold it; ``None`` where none of them can: it marks nothing.
 
     Args:

@@ -10,7 +10,7 @@ whose first dimension grows lies record by record, between those of the other on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import check_shape, clipped
-from minuend.files.formats.coordinates import Axis, Companion
+from minuend.files.formats.coordinates import Attributes, Axis, Companion
 from minuend.files.stored_elements import Contiguous, Elements, InParts
 from minuend.files.streaming.reading import Array, Source, new_buffer
 from minuend.files.streaming.regions import Region, extent
@@ -74,7 +74,7 @@ class Records(InParts):
         return np.ndarray((count, *inner.shape), self.dtype, raw.data, 0, (self.step, *inner.strides))
 
 
-def variables(source: Source, path: str) -> tuple[dict[str, Companion], Mapping[str, Any]]:
+def variables(source: Source, path: str) -> tuple[dict[str, Companion], Attributes]:
     """Read a header; return the variables by name, and the attributes of the whole file.
 
     Raises:
@@ -90,7 +90,7 @@ class _Header:
         self._wide, self._far = 4, 4
         self._types: tuple[str, ...] = ()
 
-    def read(self) -> tuple[dict[str, Companion], Mapping[str, Any]]:
+    def read(self) -> tuple[dict[str, Companion], Attributes]:
         magic = self._bytes(4)
         if magic[3] not in _VERSIONS:
             raise self._wrong(f"states version {magic[3]} of classic netCDF; expected 1, 2 or 5")
@@ -140,7 +140,7 @@ class _Header:
             found = Records(self._source, begin, step, dtype, shape)
         return Companion(name, axes, attributes, lambda: found)
 
-    def _attribute(self, name: str) -> Any:
+    def _attribute(self, name: str) -> object:
         dtype = self._type(f"the attribute {clipped(name)}")
         count = self._count()
         raw = self._bytes(count * dtype.itemsize)
@@ -150,7 +150,7 @@ class _Header:
         values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))
         return values[0] if count == 1 else values
 
-    def _variable(self, name: str) -> tuple[list[int], Mapping[str, Any], np.dtype[Any], int]:
+    def _variable(self, name: str) -> tuple[list[int], Attributes, np.dtype[Any], int]:
         count = self._count()
         if count > _MOST_DIMS:
             raise self._wrong(f"has the variable {clipped(name)} of {count} dimensions; expected {_MOST_DIMS} at most")
