@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,15 @@ _SMALL = 1 << 16
 """Bytes of a record with all its variables up to which several are read at once."""
 
 T = TypeVar("T")
+
+
+class _Stated(NamedTuple):
+    """A variable as a header states it: its dimensions by number, and where it begins."""
+
+    ids: list[int]
+    attributes: Attributes
+    dtype: np.dtype[Any]
+    begin: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,7 @@ class _Header:
         found = self._named(_VARIABLES, "variables", self._variable)
         return self._placed(found, list(dims.values()), records), attributes
 
-    def _placed(self, found: dict[str, Any], dims: list[tuple[str, int]], records: int) -> dict[str, Companion]:
+    def _placed(self, found: dict[str, _Stated], dims: list[tuple[str, int]], records: int) -> dict[str, Companion]:
         """Say where the variables lie, and check that they lie within the file."""
         own: dict[str, tuple[tuple[Axis, ...], int]] = {}
         for name, (ids, _, dtype, _) in found.items():
@@ -117,16 +126,16 @@ class _Header:
         # By the format's own exception, a single variable of records has no bytes between them.
         step = sum(growing.values()) if len(growing) == 1 else sum(map(_filled, growing.values()))
         if records == (1 << 8 * self._wide) - 1:  # being written, or written by somebody who cannot go back
-            begin = min((found[name][3] for name in growing), default=0)
+            begin = min((found[name].begin for name in growing), default=0)
             records = max(0, self._source.size - begin) // step if step else 0
         return {
             name: self._variable_at(name, axes, found[name], records, step if name in growing else 0)
             for name, (axes, _) in own.items()
         }
 
-    def _variable_at(self, name: str, axes: tuple[Axis, ...], said: Any, records: int, step: int) -> Companion:
+    def _variable_at(self, name: str, axes: tuple[Axis, ...], stated: _Stated, records: int, step: int) -> Companion:
         """Return a variable that lies within the file; ``step``: from one of its records to the next."""
-        _, attributes, dtype, begin = said
+        _, attributes, dtype, begin = stated
         axes = tuple(Axis(axis.path, records, True) if axis.grows else axis for axis in axes)
         shape = tuple(axis.size for axis in axes)
         whole_size = math.prod(shape) * dtype.itemsize
@@ -150,7 +159,7 @@ class _Header:
         values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))
         return values[0] if count == 1 else values
 
-    def _variable(self, name: str) -> tuple[list[int], Attributes, np.dtype[Any], int]:
+    def _variable(self, name: str) -> _Stated:
         count = self._count()
         if count > _MOST_DIMS:
             raise self._wrong(f"has the variable {clipped(name)} of {count} dimensions; expected {_MOST_DIMS} at most")
@@ -158,7 +167,7 @@ class _Header:
         attributes = self._named(_ATTRIBUTES, "attributes", self._attribute)
         dtype = self._type(f"the variable {clipped(name)}")
         self._count()  # its size, which does not hold what is larger than 4 GB
-        return ids, attributes, dtype, self._integer(self._far)
+        return _Stated(ids, attributes, dtype, self._integer(self._far))
 
     def _named(self, tag: int, what: str, item: Callable[[str], T]) -> dict[str, T]:
         """Read a list of items by name."""

@@ -64,13 +64,9 @@ class Block:
         """The index within the block of the first element that overflows; there is one."""
         return self.plan().first_overflow(self.a, self.b, "saturate")
 
-    def operands_at(self, at: tuple[int, ...]) -> tuple[int, int]:
-        """Both operands of an element of the block."""
-        return self.plan().operands_at(self.a, self.b, at)
-
-    def index(self, at: tuple[int, ...]) -> tuple[int, ...]:
-        """The index within the whole difference."""
-        return index(self.region, at)
+    def element_at(self, at: tuple[int, ...]) -> First:
+        """The index within the whole difference of an element of the block, and both operands."""
+        return (index(self.region, at), *self.plan().operands_at(self.a, self.b, at))
 
 
 class Operands:
