@@ -100,7 +100,7 @@ def subtract(
     Arrays of other libraries give arrays of theirs, by the same contract: PyTorch's tensors (differentiable; on the CPU
     nothing is copied), JAX's and CuPy's arrays, Dask's (lazy), xarray's, pandas' and Polars' objects (labels have to be
     equal), zarr's (read whole), NumPy's masked arrays (masked where either is), and whatever speaks DLPack. What lies
-    on a GPU is computed there by its own library, whose answers are held to the contract before they are given.
+    on a GPU is computed there by its own library, whose answers are checked against the contract first.
 
     Args:
         a: the minuend: an array of an element type in :data:`minuend.core.elements.TYPES`, a NumPy scalar, or a Python

@@ -1,6 +1,6 @@
 """Where pixels lie: two operands that are subtracted pixel by pixel have to lie in the same places, as far as is known.
 
-Nothing is warped. A file that could say where its pixels lie and does not is refused beside one that does: nobody knows
+Nothing is warped. A file that could say where its pixels lie and does not is refused beside one that does: nothing says
 whether they are the same places. A format without a word for it (``.npy``) is taken pixel by pixel, as arrays are.
 """
 
@@ -42,7 +42,7 @@ def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> No
                 "bring them to one format first"
             )
     elif x is not None or y is not None:
-        _check_one_sided(a, b, joined, paths)
+        _check_single_place(a, b, joined, paths)
 
 
 def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:
@@ -54,7 +54,7 @@ def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:
         )
 
 
-def _check_one_sided(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
+def _check_single_place(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
     for one, path, other in ((a, paths[0], paths[1]), (b, paths[1], paths[0])):
         if one.about.grid is None and one.about.placeable and not _repeats(one, joined):
             raise FileFormatError(

@@ -1,4 +1,4 @@
-"""JAX's arrays. On the CPU they are seen as NumPy arrays: JAX flushes subnormals there, which are kept here.
+"""JAX's arrays. On the CPU they are seen as NumPy arrays: JAX flushes subnormals there, this package does not.
 
 On another device JAX itself computes them there, see :mod:`minuend.libraries.on_devices`.
 """

@@ -1,7 +1,7 @@
-"""Arrays on a device of their own, a GPU mostly: this package's contract, told in their library's own operators.
+"""Arrays on a device of their own, a GPU mostly: this package's contract in their library's own operators.
 
 Integers are computed as signed ones of the same bits, which every library has whole. Floats are the library's own
-subtraction, of which each type is asked once on each device: where an answer is not the contract's, nothing is
+subtraction, of which each type is probed once on each device: where an answer is not the contract's, nothing is
 computed. Floats of 8 bits are looked up in the reference's table.
 """
 
@@ -108,7 +108,7 @@ def subtract(home: Home, a: Any, b: Any, overflow: Overflow) -> DeviceArray:
     shape = static(shapes.numpy(tuple(a.shape), tuple(b.shape)).shape or ())
     if element.is_integer:
         return _integers(home, element, a, b, shape, overflow)
-    _held_to(home, element)
+    _probe(home, element)
     return _floats(home, element, a, b)
 
 
@@ -148,8 +148,8 @@ def check_out(home: Home, out: DeviceArray, found: DeviceArray, strides: tuple[i
         DTypeError: it is of another type. ShapeError: it has another shape, or two elements at one address.
     """
     if home.name(out) != home.name(found):
-        came, goal = home.name(out), home.name(found)
-        raise DTypeError("out", f"out is of {came}; the result is {goal}, and nothing is converted")
+        own, expected = home.name(out), home.name(found)
+        raise DTypeError("out", f"out is of {own}; the result is {expected}, and nothing is converted")
     if tuple(out.shape) != tuple(found.shape):
         raise ShapeError("out", f"out has shape {tuple(out.shape)}; the result has shape {tuple(found.shape)}")
     if shares_addresses(tuple(out.shape), strides):
@@ -197,8 +197,7 @@ def _limit(element: ElementType, x: DeviceArray) -> DeviceArray:
 
 
 def _widened(home: Home, element: ElementType, x: DeviceArray, y: DeviceArray) -> DeviceArray:
-    goal = element.widened.name
-    wide = (home.cast(one, goal) for one in (x, y))
+    wide = (home.cast(one, element.widened.name) for one in (x, y))
     if element.kind == "unsigned":
         wide = (one & ((1 << element.bits) - 1) for one in wide)
     minuend, subtrahend = wide
@@ -230,8 +229,8 @@ def _table(home: Home, element: ElementType) -> DeviceArray:
 
 
 @functools.lru_cache(maxsize=256)
-def _held_to(home: Home, element: ElementType) -> None:
-    """Ask for differences of edges.
+def _probe(home: Home, element: ElementType) -> None:
+    """Probe differences of edges.
 
     Raises:
         Unsupported: an answer is not the exact difference rounded once.

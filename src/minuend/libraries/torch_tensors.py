@@ -161,8 +161,8 @@ def _tensor(array: Any) -> Any:
 def _on_device(operands: dict[str, Any], a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     devices = {name: one.device for name, one in operands.items()}
     if len(set(devices.values())) > 1:
-        told = listed([f"{name} on {device}" for name, device in devices.items()], "and")
-        raise DTypeError("types", f"{told}: nothing is moved between devices; expected one device, pass x.to(device)")
+        places = listed([f"{name} on {device}" for name, device in devices.items()], "and")
+        raise DTypeError("types", f"{places}: nothing is moved between devices; expected one device, pass x.to(device)")
     device = next(iter(devices.values()))
     if device.type == "meta":
         raise DTypeError(

@@ -42,7 +42,7 @@ _ERRORS = 2
 """Numbers at the head of a camera that say how good it is, not where it looks."""
 
 _UNKNOWN = -1.0
-"""What the tag has for them where nobody knows."""
+"""What the tag has for them where they are unknown."""
 
 Tag = tuple[int, int, int, Any, bool]
 """A tag as ``tifffile`` writes it: code, type, count, value, and whether it goes to the first page alone."""

@@ -125,7 +125,7 @@ class _Header:
         growing = {name: nbytes for name, (axes, nbytes) in own.items() if axes and axes[0].grows}
         # By the format's own exception, a single variable of records has no bytes between them.
         step = sum(growing.values()) if len(growing) == 1 else sum(map(_filled, growing.values()))
-        if records == (1 << 8 * self._wide) - 1:  # being written, or written by somebody who cannot go back
+        if records == (1 << 8 * self._wide) - 1:  # being written, or by a program that cannot go back
             begin = min((found[name].begin for name in growing), default=0)
             records = max(0, self._source.size - begin) // step if step else 0
         return {

@@ -70,7 +70,7 @@ class Block:
 
 
 class Operands:
-    """A pair's elements as blocks need them; several threads may ask at once."""
+    """A pair's elements as blocks need them; several threads may read at once."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
@@ -127,7 +127,7 @@ class _Operand:
         small = size(elements.shape) * elements.dtype.itemsize <= SMALL * regions.BLOCK_BYTES
         self._elements: Elements = InMemory(elements.read()) if small else elements
         self._begin = begin
-        self._turning = threading.Lock()
+        self._transposing = threading.Lock()
 
     def part(self, region: Region) -> Array:
         """The part for a region of the result, in which the operand's dims sit from ``begin`` on; its 1s repeat."""
@@ -135,12 +135,12 @@ class _Operand:
         within = region[self._begin : self._begin + len(shape)]
         own = tuple(slice(0, 1) if dim == 1 else one for dim, one in zip(shape, within, strict=True))
         if isinstance(self._elements, Contiguous) and self._elements.fortran:
-            self._turn(own)
+            self._transpose(own)
         return self._elements.part(own)
 
-    def _turn(self, region: Region) -> None:
+    def _transpose(self, region: Region) -> None:
         """Transpose an operand in Fortran order, if a region that is requested lies all over its file."""
-        with self._turning:
+        with self._transposing:
             elements = self._elements
             if isinstance(elements, Contiguous) and elements.fortran:
                 length, _ = runs(region[::-1], elements.shape[::-1])

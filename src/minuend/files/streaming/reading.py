@@ -168,7 +168,7 @@ class ByteRange:
     size: int
 
     def read(self) -> Array:
-        """Return its bytes as a flat read-only array; the same one as long as somebody holds it."""
+        """Return its bytes as a flat read-only array; the same one as long as it is in use."""
         found = self._read.get(0)
         if found is None:
             found = self._read[0] = self.source.read(self.offset, self.size)
@@ -215,7 +215,7 @@ def open_file(path: str) -> File:
         FileFormatError: a pipe, a device or a socket, which is not even opened: that may never end, or do something.
     """
     check_regular(path, os.stat(path))
-    # Not to be held up where a pipe has taken the file's place meanwhile; what is open is looked at once more.
+    # Not to wait where a pipe has taken the file's place meanwhile; what is open is looked at once more.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
     return File(path, os.open(path, flags))
 
