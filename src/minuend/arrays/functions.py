@@ -22,6 +22,9 @@ from minuend.operators.operator import Operator
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
+First = tuple[tuple[int, ...], int, int]
+"""An element that overflows: its index in the result, and both operands."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 Out = TypeVar("Out")
 
@@ -54,39 +57,39 @@ def subtract(a: S | int | float, b: Numbers[S], /, out: None = None, *, overflow
 def subtract(a: S, b: S, /, out: None = None, *, overflow: Same = "wrap") -> S: ...
 @overload
 def subtract(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     /,
     out: None = None,
     *,
     overflow: Overflow = "wrap",
-    where: Any = True,
+    where: object = True,
     dtype: None = None,
     casting: None = None,
 ) -> Any: ...
 @overload
 def subtract(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     /,
     out: Out,
     *,
     overflow: Overflow = "wrap",
-    where: Any = True,
+    where: object = True,
     dtype: None = None,
     casting: None = None,
 ) -> Out: ...
 @_array_function(SUBTRACT)
 def subtract(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     /,
     out: Any = None,
     *,
     overflow: Overflow = "wrap",
-    where: Any = True,
-    dtype: Any = None,
-    casting: Any = None,
+    where: object = True,
+    dtype: object = None,
+    casting: object = None,
 ) -> Any:
     """Subtract element by element: ``a - b``, exact, in the operands' own element type.
 
@@ -97,7 +100,7 @@ def subtract(
     Arrays of other libraries give arrays of theirs, by the same contract: PyTorch's tensors (differentiable; on the CPU
     nothing is copied), JAX's and CuPy's arrays, Dask's (lazy), xarray's, pandas' and Polars' objects (labels have to be
     equal), zarr's (read whole), NumPy's masked arrays (masked where either is), and whatever speaks DLPack. What lies
-    on a GPU is computed there by its own library, whose answers are held to the contract before they are given.
+    on a GPU is computed there by its own library, whose answers are checked against the contract first.
 
     Args:
         a: the minuend: an array of an element type in :data:`minuend.core.elements.TYPES`, a NumPy scalar, or a Python
@@ -141,7 +144,7 @@ def subtract(
     return _apply(SUBTRACT, a, b, out, overflow, where)
 
 
-def _apply(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+def _apply(operator: Operator, a: object, b: object, out: Any, overflow: Overflow, where: object) -> Any:
     """Compute an operator of two operands of any kind; see :func:`subtract`."""
     library = library_of(a, b, out)
     if library is not None:
@@ -159,7 +162,7 @@ def _apply(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, whe
     return found[()] if scalars else wrap(operator, found, a, b)
 
 
-def _where(operator: Operator, a: Any, b: Any, out: Any, overflow: Overflow, where: Any) -> Any:
+def _where(operator: Operator, a: object, b: object, out: Any, overflow: Overflow, where: object) -> Any:
     """Compute where a mask says so; what is left out is computed of zeros, which does not overflow."""
     if not isinstance(out, np.ndarray):
         raise SpecError("where", "where= leaves elements of out as they are; expected out= beside it")
@@ -222,7 +225,7 @@ def compute(
     return out
 
 
-def count_overflows(a: Any, b: Any, /) -> int:
+def count_overflows(a: object, b: object, /) -> int:
     """Return how many elements of ``a - b`` do not fit the operands' integer type; 0 for floats.
 
     >>> import numpy as np
@@ -240,8 +243,8 @@ def count_overflows(a: Any, b: Any, /) -> int:
 def _overflow(work: Plan, a: Array, b: Array, policy: str, count: int) -> OverflowFound:
     index = work.first_overflow(a, b, policy)
     target = work.element.widened if policy == "widen" else work.element
-    found = work.operands_at(a, b, index)
-    return overflow_found(work.operator, target, policy, count, shapes.size(work.sizes), index, *found)
+    first = (index, *work.operands_at(a, b, index))
+    return overflow_found(work.operator, target, policy, count, shapes.size(work.sizes), first)
 
 
 def overflow_found(
@@ -250,15 +253,17 @@ def overflow_found(
     policy: str,
     count: int,
     size: int,
-    index: tuple[int, ...],
-    a: int,
-    b: int,
+    first: First,
+    where: str = "",
+    hint: str | None = None,
 ) -> OverflowFound:
-    """Return the error of results that a type does not hold: how many of how many, and the first one."""
+    """Return the error of results that a type does not hold: how many of how many, where, and the first one."""
     low, high = target.limits
-    hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
+    index, a, b = first
+    if hint is None:
+        hint = "" if policy == "widen" else "; overflow='wrap', 'saturate' or 'widen' gives an answer"
     return OverflowFound(
-        f"{count} of {size} {operator.noun}s do not fit {target} ({low} to {high}); "
+        f"{count} of {size} {operator.noun}s do not fit {target} ({low} to {high}){where}; "
         f"the first is at index {index}: {operator.equation(a, b)}{hint}",
         count=count,
         index=index,
@@ -327,7 +332,7 @@ def element_of(array: Array, name: str) -> ElementType:
     return row
 
 
-def _array(operand: Any, name: str) -> Array | None:
+def _array(operand: object, name: str) -> Array | None:
     """Return an operand as an array; ``None`` for a Python number, which takes the other operand's type."""
     if type(operand) is np.ndarray:
         return operand

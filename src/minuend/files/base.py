@@ -16,7 +16,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.errors import DTypeError, FileFormatError, listed
-from minuend.files.formats.coordinates import Coordinates
+from minuend.files.formats.coordinates import Attributes, Coordinates
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.plain_types import plain_type
 from minuend.files.stored_elements import Elements, InMemory
@@ -69,15 +69,15 @@ class About:
 
     nodata: int | float | None = None
     grid: Grid | Coordinates | None = None
-    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Attributes = field(default_factory=lambda: MappingProxyType({}))
     shard: Shard | None = None
     stored: Stored | None = None
     placeable: bool = False
     scale: float = 1.0
     offset: float = 0.0
     origin: str = ""
-    groups: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
-    filters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    groups: Mapping[str, Attributes] = field(default_factory=lambda: MappingProxyType({}))
+    filters: Attributes = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
 
 
@@ -109,7 +109,6 @@ class Tensor:
     fortran: bool = False
 
     def read(self) -> Array:
-        """Return its elements, read-only."""
         return self.elements().read()
 
 
@@ -185,7 +184,6 @@ class Result:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all its elements."""
         return size(self.shape) * self.element.itemsize
 
     def blocks(self, *, fortran: bool = False) -> Iterator[Array]:

@@ -73,7 +73,7 @@ class SubReport:
 
     Attributes:
         nbytes: what was read and written. skipped: the names of unpaired tensors.
-        notes: what somebody should know who uses what was written. nodata: as it was given.
+        notes: what users of the output should know. nodata: as it was given.
     """
 
     a: str

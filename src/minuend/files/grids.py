@@ -1,6 +1,6 @@
 """Where pixels lie: two operands that are subtracted pixel by pixel have to lie in the same places, as far as is known.
 
-Nothing is warped. A file that could say where its pixels lie and does not is refused beside one that does: nobody knows
+Nothing is warped. A file that could say where its pixels lie and does not is refused beside one that does: nothing says
 whether they are the same places. A format without a word for it (``.npy``) is taken pixel by pixel, as arrays are.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> No
                 "bring them to one format first"
             )
     elif x is not None or y is not None:
-        _check_one_sided(a, b, joined, paths)
+        _check_single_place(a, b, joined, paths)
 
 
 def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:
@@ -55,7 +54,7 @@ def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:
         )
 
 
-def _check_one_sided(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
+def _check_single_place(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> None:
     for one, path, other in ((a, paths[0], paths[1]), (b, paths[1], paths[0])):
         if one.about.grid is None and one.about.placeable and not _repeats(one, joined):
             raise FileFormatError(
@@ -141,18 +140,18 @@ _OF_NUMBERS = ("units", "calendar", "scale_factor", "add_offset")
 """Attributes without which the same numbers do not mean the same."""
 
 
-def _same(key: str, one: Any, other: Any) -> bool:
+def _same(key: str, one: object, other: object) -> bool:
     """Whether an attribute of two variables means the same; units may be spelled in two ways."""
     if key == "units" and isinstance(one, str) and isinstance(other, str):
         return units.same(one.strip(), other.strip())
     return bool(_plain(one) == _plain(other))
 
 
-def _described(system: Companion) -> dict[str, Any]:
+def _described(system: Companion) -> dict[str, object]:
     return {name: _plain(value) for name, value in system.attributes.items() if name not in ("long_name", "comment")}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A text, or numbers as a list, in which NaN is equal to itself."""
     if value is None or isinstance(value, str):
         return value
@@ -177,7 +176,7 @@ def _equal(one: Companion, other: Companion) -> bool:
     return same and bool(np.array_equal(one.elements().read(), other.elements().read()))
 
 
-def _system(one: dict[str, Any] | None, systems: Sequence[dict[str, Any] | None]) -> str:
+def _system(one: dict[str, object] | None, systems: Sequence[dict[str, object] | None]) -> str:
     """Say what a coordinate system is, by the first attribute that differs."""
     if one is None or None in systems:
         return "states none" if one is None else f"states {one.get('grid_mapping_name', 'one')!r}"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from minuend.arrays.functions import First
 from minuend.core.elements import ElementType
 from minuend.core.policies import Overflow
 from minuend.core.shapes import size
 from minuend.errors import OverflowFound
 from minuend.files import open_tensors
-from minuend.files.streaming.operand_blocks import Block, First, Operands
+from minuend.files.streaming.operand_blocks import Block, Operands
 from minuend.files.streaming.region_work import Meter, Progress
 from minuend.files.streaming.regions import Region, extent
-from minuend.files.streaming.summary import Number, summed
+from minuend.files.streaming.summary import Number, Summary, summed
 from minuend.files.tensor_pairs import NUMPYS, Pair, Rules, notes_on, pair_up
 from minuend.files.transaction.remote import check_unchanged, watched
 
@@ -54,7 +55,6 @@ class Comparison:
 
     @property
     def elements(self) -> int:
-        """How many elements the difference has."""
         return size(self.shape)
 
 
@@ -104,52 +104,39 @@ def _compare(pair: Pair, policies: Sequence[Overflow], meter: Meter) -> Comparis
         Answers(policy, pair.result_type(policy)) for policy in (policies if pair.element.is_integer else policies[:1])
     )
     found = Comparison(pair.name, pair.element, pair.a.shape, pair.b.shape, pair.shape, answers)
-    operands = Operands(pair)
+    operands, sums = Operands(pair), [Summary() for _ in answers]
 
-    def summed(region: Region) -> Comparison:
+    def seen(region: Region) -> tuple[Region, First | None, int, list[tuple[Summary, int | None, int]]]:
         block = operands.block(region)
-        part = Comparison(pair.name, pair.element, pair.a.shape, pair.b.shape, extent(region), ())
-        part.overflowed = block.count()
-        at = block.first_overflow() if part.overflowed else None
-        if at is not None:
-            part.first = (block.index(at), *block.operands_at(at))
-        rows = [Answers(row.policy, row.element) for row in answers]
-        for row in rows:
-            _sum_up(row, part, block, at)
-        return replace(part, answers=tuple(rows))
+        overflowed = block.count()
+        at = block.first_overflow() if overflowed else None
+        first = None if at is None else block.element_at(at)
+        return region, first, overflowed, [_answer(row, block, at) for row in answers]
 
     try:
-        for part in operands.blocks(summed):
-            _merge(found, part)
-            meter.add(part.elements)
+        for region, first, overflowed, parts in operands.blocks(seen):
+            earlier = first is not None and (found.first is None or first < found.first)
+            found.first = first if earlier else found.first
+            found.overflowed += overflowed
+            for row, total, (part, value, unfit) in zip(answers, sums, parts, strict=True):
+                total.add(part)
+                row.first = value if earlier else row.first
+                row.unfit += unfit
+            meter.add(size(extent(region)))
     except OverflowFound as error:
         raise operands.overflow(answers[0].policy) from error
+    for row, total in zip(answers, sums, strict=True):
+        row.low, row.high, found.nans = total.low, total.high, total.nans
     return found
 
 
-def _sum_up(row: Answers, found: Comparison, block: Block, at: tuple[int, ...] | None) -> None:
-    """Sum up what one policy answers on one block."""
+def _answer(row: Answers, block: Block, at: tuple[int, ...] | None) -> tuple[Summary, int | None, int]:
+    """Return what one policy answers on a block, at an element of it, and how many of it no type holds."""
     try:
         answer = block.compute(row.policy)
     except OverflowFound as error:
         if row.policy != "widen":
             raise
-        row.unfit = error.count
-        return
-    if at is not None:
-        row.first = int(answer[at])
+        return Summary(), None, error.count
     part = summed(row.element, answer if block.missing is None else answer[~block.missing])
-    row.low, row.high, found.nans = part.low, part.high, part.nans
-
-
-def _merge(found: Comparison, part: Comparison) -> None:
-    """Add the answers on one block; the first overflow is that of the lowest index."""
-    earlier = part.first is not None and (found.first is None or part.first < found.first)
-    for row, new in zip(found.answers, part.answers, strict=True):
-        row.low = min((x for x in (row.low, new.low) if x is not None), default=None)
-        row.high = max((x for x in (row.high, new.high) if x is not None), default=None)
-        row.first = new.first if earlier else row.first
-        row.unfit += new.unfit
-    found.first = part.first if earlier else found.first
-    found.overflowed += part.overflowed
-    found.nans += part.nans
+    return part, None if at is None else int(answer[at]), 0

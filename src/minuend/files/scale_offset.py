@@ -31,7 +31,7 @@ def check(a: About, b: About) -> None:
         )
     x, y = _units(a), _units(b)
     if a.origin and not b.origin and x is not None:
-        x = without_origin(a.attributes)["units"]  # a moment less a duration
+        x = str(without_origin(a.attributes)["units"])  # a moment less a duration
     if x and y and not units.same(x, y):
         raise FileFormatError(
             f"A and B have different units: {x!r} and {y!r}; nothing is converted, convert one of them first, or, if "

@@ -72,12 +72,10 @@ class Pair:
 
     @property
     def element(self) -> ElementType:
-        """The operands' element type."""
         return self.a.element
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The difference's shape."""
         return static(self.joined.shape or ())
 
     @property
@@ -126,7 +124,7 @@ def pair_up(
     pair = functools.partial(_pair, (a.path, b.path), rules, nodata)
     if a.named and b.named:
         names = [name for name in a if name in b]
-        skipped = _one_sided(a, b, names, common)
+        skipped = _without_partner(a, b, names, common)
         return [pair(name, a[name], b[name], f"tensor {name!r}") for name in names], skipped
     if common:
         raise FileFormatError("--common needs two files of named tensors; leave it out for single ones")
@@ -140,7 +138,7 @@ def pair_up(
     return [pair(x.name or y.name or "difference", x, y, "")], ()
 
 
-def _one_sided(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool) -> tuple[str, ...]:
+def _without_partner(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool) -> tuple[str, ...]:
     alone = {one.path: [name for name in one if name not in other] for one, other in ((a, b), (b, a))}
     message = "; ".join(f"only {path} has {quoted(names)}" for path, names in alone.items() if names)
     if message and not common:

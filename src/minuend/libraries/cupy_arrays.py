@@ -37,25 +37,16 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
 
 
 @dataclass(frozen=True)
-class Home:
-    """A device; see :class:`minuend.libraries.on_devices.Home`."""
+class Home(on_devices.Home):
+    """A device."""
 
     device: int
+    functions = cupy
+    elsewhere = "pass cupy.asnumpy(x)"
 
     @property
     def words(self) -> str:
         return f"a cupy.ndarray on cuda:{self.device}"
-
-    elsewhere = "pass cupy.asnumpy(x)"
-
-    def name(self, array: Any) -> str:
-        return str(array.dtype)
-
-    def view(self, array: Any, name: str) -> Any:
-        return array.view(np.dtype(name))
-
-    def cast(self, array: Any, name: str) -> Any:
-        return array.astype(np.dtype(name))
 
     def put(self, array: Any) -> Any:
         return cupy.asarray(array)
@@ -65,12 +56,3 @@ class Home:
 
     def minus(self, a: Any, b: Any) -> Any:
         return _SUBTRACT(a, b) if a.dtype == np.float32 else a - b
-
-    def where(self, mask: Any, one: Any, other: Any) -> Any:
-        return cupy.where(mask, one, other)
-
-    def first(self, mask: Any) -> int:
-        return int(mask.ravel().argmax())
-
-    def count(self, mask: Any) -> int:
-        return int(cupy.count_nonzero(mask))

@@ -18,7 +18,7 @@ from minuend.libraries.masked_arrays import stated_fill_value
 
 
 def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
-    """Subtract Dask arrays, or one and a NumPy array or a number; what overflows is told when it is computed.
+    """Subtract Dask arrays, or one and a NumPy array or a number; what overflows is reported when it is computed.
 
     Blocks are arrays of the kinds that :func:`minuend.subtract` takes: masked ones stay masked.
     """
@@ -45,7 +45,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
 
 
 def _unknown_axes(found: list[Any]) -> tuple[int, ...]:
-    """The axes, from the last one back, along which blocks have to be of equal lengths, which nobody knows yet.
+    """The axes, from the last one back, along which blocks have to be of equal lengths, which are not known yet.
 
     Blocks that differ would broadcast one by one: four elements in blocks of 1 and 3 minus four in blocks of 3 and 1
     would be six.

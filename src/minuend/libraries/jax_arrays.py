@@ -1,4 +1,4 @@
-"""JAX's arrays. On the CPU they are seen as NumPy arrays: JAX flushes subnormals there, which are kept here.
+"""JAX's arrays. On the CPU they are seen as NumPy arrays: JAX flushes subnormals there, this package does not.
 
 On another device JAX itself computes them there, see :mod:`minuend.libraries.on_devices`.
 """
@@ -107,42 +107,24 @@ def _devices(operand: Any, name: str) -> frozenset[Any]:
 
 
 @dataclass(frozen=True)
-class Home:
-    """A device; see :class:`minuend.libraries.on_devices.Home`."""
+class Home(on_devices.Home):
+    """A device."""
 
     device: Any
+    functions = jnp
+    elsewhere = 'pass jax.device_put(x, jax.devices("cpu")[0])'
 
     @property
     def words(self) -> str:
         return f"a jax.Array on {self.device}"
 
-    elsewhere = 'pass jax.device_put(x, jax.devices("cpu")[0])'
-
-    def name(self, array: Any) -> str:
-        return str(array.dtype)
-
-    def view(self, array: Any, name: str) -> Any:
-        return array.view(jnp.dtype(name))
-
     def cast(self, array: Any, name: str) -> Any:
         if name == "int64" and not jax.config.jax_enable_x64:
             raise Unsupported(NO_INT64)
-        return array.astype(jnp.dtype(name))
+        return super().cast(array, name)
 
     def put(self, array: Any) -> Any:
         return jax.device_put(array, self.device)
 
     def get(self, array: Any) -> Any:
         return np.asarray(array)
-
-    def minus(self, a: Any, b: Any) -> Any:
-        return a - b
-
-    def where(self, mask: Any, one: Any, other: Any) -> Any:
-        return jnp.where(mask, one, other)
-
-    def first(self, mask: Any) -> int:
-        return int(mask.ravel().argmax())
-
-    def count(self, mask: Any) -> int:
-        return int(jnp.count_nonzero(mask))

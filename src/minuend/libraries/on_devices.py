@@ -1,18 +1,21 @@
-"""Arrays on a device of their own, a GPU mostly: this package's contract, told in their library's own operators.
+"""Arrays on a device of their own, a GPU mostly: this package's contract in their library's own operators.
 
 Integers are computed as signed ones of the same bits, which every library has whole. Floats are the library's own
-subtraction, of which each type is asked once on each device: where an answer is not the contract's, nothing is
+subtraction, of which each type is probed once on each device: where an answer is not the contract's, nothing is
 computed. Floats of 8 bits are looked up in the reference's table.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 
 from minuend.arrays import functions
+from minuend.arrays.functions import Array
 from minuend.arrays.plan import shares_addresses
 from minuend.core import elements, shapes
 from minuend.core.elements import ElementType, FloatFormat
@@ -23,48 +26,81 @@ from minuend.operators import SUBTRACT, reference
 from minuend.operators import codes as of_codes
 
 
+class DeviceArray(Protocol):
+    """An array of a library, with the operators that Python has for its integers."""
+
+    @property
+    def shape(self) -> Sequence[int]: ...
+    @property
+    def ndim(self) -> int: ...
+    def __getitem__(self, at: Any, /) -> DeviceArray: ...
+    def __sub__(self, other: DeviceArray, /) -> DeviceArray: ...
+    def __and__(self, other: DeviceArray | int, /) -> DeviceArray: ...
+    def __or__(self, other: DeviceArray, /) -> DeviceArray: ...
+    def __xor__(self, other: DeviceArray | int, /) -> DeviceArray: ...
+    def __lshift__(self, bits: int, /) -> DeviceArray: ...
+    def __rshift__(self, bits: int, /) -> DeviceArray: ...
+    def __lt__(self, other: DeviceArray | int, /) -> DeviceArray: ...
+
+
 class Home(Protocol):
-    """A library, and the device on which all arrays of a call lie; equal ones answer alike."""
+    """A library, and the device on which all arrays of a call lie; equal ones answer alike.
+
+    What is written here is so for libraries whose arrays are as NumPy's.
+
+    Attributes:
+        functions: the library's module, which has ``where`` and ``count_nonzero``. words: what an array there is called
+            in messages. elsewhere: how one gets it to the CPU.
+    """
+
+    functions: ModuleType
+    elsewhere: str
 
     @property
-    def words(self) -> str:
-        """What an array there is called in messages."""
-
-    @property
-    def elsewhere(self) -> str:
-        """How one gets it to the CPU."""
+    def words(self) -> str: ...
 
     def name(self, array: Any) -> str:
-        """The name of its element type."""
+        """Return the name of its element type."""
+        return str(array.dtype)
 
-    def view(self, array: Any, name: str) -> Any:
-        """The same memory, as a type of the same width."""
+    def view(self, array: Any, name: str) -> DeviceArray:
+        """Return the same memory, as a type of the same width."""
+        found: DeviceArray = array.view(elements.TYPES[name].memory)
+        return found
 
-    def cast(self, array: Any, name: str) -> Any:
-        """A copy in another integer type."""
+    def cast(self, array: Any, name: str) -> DeviceArray:
+        """Return a copy in another integer type."""
+        found: DeviceArray = array.astype(elements.TYPES[name].memory)
+        return found
 
-    def put(self, array: Any) -> Any:
-        """An array of signed integers, on the device."""
+    def put(self, array: Array) -> DeviceArray:
+        """Return an array of signed integers, on the device."""
 
-    def get(self, array: Any) -> Any:
-        """An array of signed integers, as NumPy's."""
+    def get(self, array: DeviceArray) -> Array:
+        """Return an array of signed integers, as NumPy's."""
 
-    def minus(self, a: Any, b: Any) -> Any:
-        """The library's own difference of floats."""
+    def minus(self, a: DeviceArray, b: DeviceArray) -> DeviceArray:
+        """Return the library's own difference of floats."""
+        return a - b
 
-    def where(self, mask: Any, one: Any, other: Any) -> Any:
+    def where(self, mask: DeviceArray, one: DeviceArray, other: DeviceArray) -> DeviceArray:
         """Choose element by element."""
+        found: DeviceArray = self.functions.where(mask, one, other)
+        return found
 
     def first(self, mask: Any) -> int:
-        """The place of the first true element in C order."""
+        """Return the place of the first true element in C order."""
+        return int(mask.ravel().argmax())
 
-    def count(self, mask: Any) -> int:
-        """How many elements are true."""
+    def count(self, mask: DeviceArray) -> int:
+        """Return how many elements are true."""
+        return int(self.functions.count_nonzero(mask))
 
-    def __hash__(self) -> int: ...
+    def __hash__(self) -> int:
+        return hash(self.words)
 
 
-def subtract(home: Home, a: Any, b: Any, overflow: Overflow) -> Any:
+def subtract(home: Home, a: Any, b: Any, overflow: Overflow) -> DeviceArray:
     """Subtract arrays of one device, or one and a number, under the contract of :func:`minuend.subtract`."""
     if overflow not in POLICIES:
         raise SpecError("overflow", f"overflow is {overflow!r}; expected {listed(map(repr, POLICIES))}")
@@ -72,11 +108,11 @@ def subtract(home: Home, a: Any, b: Any, overflow: Overflow) -> Any:
     shape = static(shapes.numpy(tuple(a.shape), tuple(b.shape)).shape or ())
     if element.is_integer:
         return _integers(home, element, a, b, shape, overflow)
-    _held_to(home, element)
+    _probe(home, element)
     return _floats(home, element, a, b)
 
 
-def _operands(home: Home, a: Any, b: Any) -> tuple[Any, Any, ElementType]:
+def _operands(home: Home, a: Any, b: Any) -> tuple[DeviceArray, DeviceArray, ElementType]:
     """Both operands as arrays of one type; a number takes the other's, as beside a NumPy array."""
     rows = [
         None if isinstance(one, int | float | np.generic) else _row(home, one, name)
@@ -87,15 +123,15 @@ def _operands(home: Home, a: Any, b: Any) -> tuple[Any, Any, ElementType]:
     if None not in rows and rows[0] is not rows[1]:
         raise DTypeError("types", f"a is of {rows[0]} and b of {rows[1]}; nothing is promoted, convert one of them")
     empty = np.empty(0, element.memory)
-    x, y, _ = functions.operands(*(one if row is None else empty for one, row in zip((a, b), rows, strict=True)))
+    numbers = functions.operands(*(one if row is None else empty for one, row in zip((a, b), rows, strict=True)))
     x, y = (
         home.view(home.put(number.view(f"i{element.itemsize}")), element.name) if row is None else one
-        for one, row, number in zip((a, b), rows, (x, y), strict=True)
+        for one, row, number in zip((a, b), rows, numbers[:2], strict=True)
     )
     return x, y, element
 
 
-def _row(home: Home, array: Any, name: str) -> ElementType:
+def _row(home: Home, array: DeviceArray, name: str) -> ElementType:
     word = home.name(array)
     element = elements.TYPES.get(word)
     if element is None:
@@ -105,15 +141,15 @@ def _row(home: Home, array: Any, name: str) -> ElementType:
     return element
 
 
-def check_out(home: Home, out: Any, found: Any, strides: tuple[int, ...]) -> None:
+def check_out(home: Home, out: DeviceArray, found: DeviceArray, strides: tuple[int, ...]) -> None:
     """Check that a result can be written to an array of the same device.
 
     Raises:
         DTypeError: it is of another type. ShapeError: it has another shape, or two elements at one address.
     """
     if home.name(out) != home.name(found):
-        came, goal = home.name(out), home.name(found)
-        raise DTypeError("out", f"out is of {came}; the result is {goal}, and nothing is converted")
+        own, expected = home.name(out), home.name(found)
+        raise DTypeError("out", f"out is of {own}; the result is {expected}, and nothing is converted")
     if tuple(out.shape) != tuple(found.shape):
         raise ShapeError("out", f"out has shape {tuple(out.shape)}; the result has shape {tuple(found.shape)}")
     if shares_addresses(tuple(out.shape), strides):
@@ -123,7 +159,9 @@ def check_out(home: Home, out: Any, found: Any, strides: tuple[int, ...]) -> Non
 # ---- integers -------------------------------------------------------------------------------------------------
 
 
-def _integers(home: Home, element: ElementType, a: Any, b: Any, shape: tuple[int, ...], overflow: Overflow) -> Any:
+def _integers(
+    home: Home, element: ElementType, a: DeviceArray, b: DeviceArray, shape: tuple[int, ...], overflow: Overflow
+) -> DeviceArray:
     signed = f"int{element.bits}"
     x, y = home.view(a, signed), home.view(b, signed)
     if overflow == "widen" and element.bits < 64:
@@ -137,35 +175,36 @@ def _integers(home: Home, element: ElementType, a: Any, b: Any, shape: tuple[int
     if count := home.count(lost):
         target = element.widened if overflow == "widen" else element
         index = tuple(int(i) for i in np.unravel_index(home.first(lost), shape))
-        numbers = (_at(home, element, one, index) for one in (x, y))
-        raise functions.overflow_found(SUBTRACT, target, overflow, count, shapes.size(shape), index, *numbers)
+        first = (index, _at(home, element, x, index), _at(home, element, y, index))
+        raise functions.overflow_found(SUBTRACT, target, overflow, count, shapes.size(shape), first)
     return wrapped if overflow == "widen" else home.view(wrapped, element.name)
 
 
-def _lost(element: ElementType, x: Any, y: Any, wrapped: Any, overflow: Overflow) -> Any:
+def _lost(
+    element: ElementType, x: DeviceArray, y: DeviceArray, wrapped: DeviceArray, overflow: Overflow
+) -> DeviceArray:
     """Where the exact difference is not what the bits say."""
     if element.kind == "signed":
         return ((x ^ y) & (x ^ wrapped)) < 0
     lowest = -1 << (element.bits - 1)
     below = (x ^ lowest) < (y ^ lowest)
-    return below if overflow != "widen" else below != (wrapped < 0)
+    return below if overflow != "widen" else below ^ (wrapped < 0)
 
 
-def _limit(element: ElementType, x: Any) -> Any:
+def _limit(element: ElementType, x: DeviceArray) -> DeviceArray:
     """The nearest number that fits: a difference overflows to the side of its minuend."""
     return (x >> (element.bits - 1)) ^ ((1 << (element.bits - 1)) - 1) if element.kind == "signed" else x & 0
 
 
-def _widened(home: Home, element: ElementType, x: Any, y: Any) -> Any:
-    goal = element.widened.name
-    wide = (home.cast(one, goal) for one in (x, y))
+def _widened(home: Home, element: ElementType, x: DeviceArray, y: DeviceArray) -> DeviceArray:
+    wide = (home.cast(one, element.widened.name) for one in (x, y))
     if element.kind == "unsigned":
         wide = (one & ((1 << element.bits) - 1) for one in wide)
     minuend, subtrahend = wide
     return minuend - subtrahend
 
 
-def _at(home: Home, element: ElementType, array: Any, index: tuple[int, ...]) -> int:
+def _at(home: Home, element: ElementType, array: DeviceArray, index: tuple[int, ...]) -> int:
     """An operand's number at an index of the result."""
     own = index[len(index) - array.ndim :] if array.ndim else ()
     place = tuple(0 if dim == 1 else i for i, dim in zip(own, array.shape, strict=True))
@@ -176,7 +215,7 @@ def _at(home: Home, element: ElementType, array: Any, index: tuple[int, ...]) ->
 # ---- floats ---------------------------------------------------------------------------------------------------
 
 
-def _floats(home: Home, element: ElementType, a: Any, b: Any) -> Any:
+def _floats(home: Home, element: ElementType, a: DeviceArray, b: DeviceArray) -> DeviceArray:
     if element.kernel != "table":
         return home.minus(a, b)
     x, y = (home.cast(home.view(one, "int8"), "int32") & 0xFF for one in (a, b))
@@ -184,14 +223,14 @@ def _floats(home: Home, element: ElementType, a: Any, b: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=32)
-def _table(home: Home, element: ElementType) -> Any:
+def _table(home: Home, element: ElementType) -> DeviceArray:
     """The reference's answers, on the device."""
     return home.put(np.frombuffer(reference.table(SUBTRACT, element, "wrap"), np.int8, 1 << 16).copy())
 
 
 @functools.lru_cache(maxsize=256)
-def _held_to(home: Home, element: ElementType) -> None:
-    """Ask for differences of edges.
+def _probe(home: Home, element: ElementType) -> None:
+    """Probe differences of edges.
 
     Raises:
         Unsupported: an answer is not the exact difference rounded once.

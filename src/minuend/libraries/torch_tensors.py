@@ -161,8 +161,8 @@ def _tensor(array: Any) -> Any:
 def _on_device(operands: dict[str, Any], a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     devices = {name: one.device for name, one in operands.items()}
     if len(set(devices.values())) > 1:
-        told = listed([f"{name} on {device}" for name, device in devices.items()], "and")
-        raise DTypeError("types", f"{told}: nothing is moved between devices; expected one device, pass x.to(device)")
+        places = listed([f"{name} on {device}" for name, device in devices.items()], "and")
+        raise DTypeError("types", f"{places}: nothing is moved between devices; expected one device, pass x.to(device)")
     device = next(iter(devices.values()))
     if device.type == "meta":
         raise DTypeError(
@@ -181,16 +181,16 @@ def _on_device(operands: dict[str, Any], a: Any, b: Any, out: Any, overflow: Ove
 
 
 @dataclass(frozen=True)
-class Home:
-    """A device; see :class:`minuend.libraries.on_devices.Home`."""
+class Home(on_devices.Home):
+    """A device."""
 
     device: Any
+    functions = torch
+    elsewhere = "pass x.cpu()"
 
     @property
     def words(self) -> str:
         return f"a torch.Tensor on {self.device}"
-
-    elsewhere = "pass x.cpu()"
 
     def name(self, array: Any) -> str:
         return str(array.dtype).removeprefix("torch.")
@@ -207,14 +207,5 @@ class Home:
     def get(self, array: Any) -> Any:
         return array.cpu().numpy()
 
-    def minus(self, a: Any, b: Any) -> Any:
-        return a - b
-
-    def where(self, mask: Any, one: Any, other: Any) -> Any:
-        return torch.where(mask, one, other)
-
     def first(self, mask: Any) -> int:
         return int(mask.flatten().to(torch.uint8).argmax())
-
-    def count(self, mask: Any) -> int:
-        return int(torch.count_nonzero(mask))

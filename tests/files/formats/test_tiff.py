@@ -23,7 +23,6 @@ from minuend.files.formats import tiff, tiff_codecs
 from minuend.files.tensor_pairs import Rules
 
 tifffile = pytest.importorskip("tifffile")
-pytest.importorskip("zarr")
 
 SCALE = (33550, 12, 3, (10.0, 10.0, 0.0), True)
 TIES = (33922, 12, 6, (0.0, 0.0, 0.0, 500000.0, 4600000.0, 0.0), True)

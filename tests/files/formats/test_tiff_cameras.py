@@ -12,7 +12,6 @@ from minuend.files import open_tensors
 from minuend.files.difference import subtract_files
 
 tifffile = pytest.importorskip("tifffile")
-pytest.importorskip("zarr")
 
 WORDS = ("line", "samp", "lat", "long", "height")
 NUMBERS = [k + 0.25 for k in range(90)]

@@ -14,7 +14,6 @@ from minuend.files.difference import subtract_files
 
 tifffile = pytest.importorskip("tifffile")
 imagecodecs = pytest.importorskip("imagecodecs")
-pytest.importorskip("zarr")
 
 
 def tiled(path: Path, array: Any, tiles: list[bytes], **options: Any) -> str:

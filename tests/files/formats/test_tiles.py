@@ -1,4 +1,4 @@
-"""Plain tiles and strips, read as bytes: against NumPy's own slices, and against tifffile."""
+"""Tiles and strips, plain and packed: against NumPy's own slices, and against tifffile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def stored(image: np.ndarray, tile: tuple[int, int], band: int) -> Tiles:
             parts += [b"gap", whole.tobytes()]
             end += 3 + whole.nbytes
     source = Memory(np.frombuffer(b"".join(parts), np.uint8))
-    return Tiles(source, image.dtype, (rows, columns), tile, offsets, samples, band)
+    places = [(at, high * wide * samples * image.itemsize) for at in offsets]
+    return Tiles(source, image.dtype, (rows, columns), tile, places, samples, band)
 
 
 @given(st.data())
@@ -51,11 +52,10 @@ def test_any_region_of_any_grid(data: st.DataObject) -> None:
 @pytest.mark.parametrize("planar", ["contig", "separate"])
 @pytest.mark.parametrize("tile", [None, (16, 32)])
 @pytest.mark.parametrize("byteorder", ["<", ">"])
-def test_plain_images_are_read_without_the_package_and_give_the_same(
+def test_plain_images_are_read_without_the_package_and_packed_ones_through_it(
     compression: str | None, planar: str, tile: tuple[int, int] | None, byteorder: str, tmp_path: Path
 ) -> None:
     tifffile = pytest.importorskip("tifffile")
-    pytest.importorskip("zarr")
     if compression:
         pytest.importorskip("imagecodecs")
     from minuend.files.formats import tiff
@@ -70,6 +70,7 @@ def test_plain_images_are_read_without_the_package_and_give_the_same(
     file = tiff.open_file(path)
     for band in range(3):
         elements = file[str(band + 1)].elements()
-        assert isinstance(elements, Tiles) == (compression is None)
+        assert isinstance(elements, Tiles)
+        assert (elements.unpack is None) == (compression is None)
         np.testing.assert_array_equal(elements.read(), image[..., band])
         np.testing.assert_array_equal(elements.part((slice(5, 36), slice(30, 61))), image[5:36, 30:61, band])

@@ -24,11 +24,10 @@ from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
-from minuend.files.formats.coordinates import Axis, Companion, Coordinates
-from minuend.files.formats.missing import OneValue, as_element, flat
-from minuend.files.stored_elements import Elements
+from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
+from minuend.files.formats.missing import as_element, flat, with_one_value
+from minuend.files.stored_elements import Converted, Elements
 from minuend.files.streaming.reading import Array
-from minuend.files.streaming.regions import Region
 
 FILL = "_FillValue"
 _NODATA = (FILL, "missing_value")
@@ -36,6 +35,7 @@ _QUANTISED = (
     "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
     "_QuantizeBitRoundNumberOfSignificantBits",
 )  # fmt: skip
+_REFERENCES = ("coordinates", "bounds", "climatology", "grid_mapping")
 _NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_QUANTISED}
 """Attributes that would be wrong of a difference: its values lie in another range, offsets cancel, and it is exact."""
 
@@ -50,13 +50,13 @@ class Variable:
     """
 
     axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     tensor: Callable[[], Tensor]
     companion: Callable[[], Companion | None]
 
 
 Variables = Mapping[str, Variable]
-Groups = Mapping[str, Mapping[str, Any]]
+Groups = Mapping[str, Attributes]
 """The attributes of groups by path; those of the whole file under ``""``."""
 
 
@@ -99,9 +99,10 @@ def tensors_of(
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
 
 
-def _named(attributes: Mapping[str, Any], *keys: str) -> list[str]:
-    """Name the variables that attributes refer to; ``crs: x y`` names all three."""
-    return [name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name]
+def _referred(attributes: Attributes, near: str, known: Collection[str], *keys: str) -> list[str]:
+    """Return the paths of the variables that attributes refer to; ``crs: x y`` names all three."""
+    names = (name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name)
+    return [path for name in names if (path := resolve(name, near, known)) is not None]
 
 
 def resolve(name: str, near: str, known: Collection[str]) -> str | None:
@@ -123,10 +124,7 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     near = [(name, one.attributes) for name, one in variables.items()]
     near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
     for name, attributes in near:
-        for other in _named(attributes, "coordinates", "bounds", "climatology", "grid_mapping"):
-            path = resolve(other, name, variables)
-            if path is not None and path != name:
-                found.add(path)
+        found |= {*_referred(attributes, name, variables, *_REFERENCES)} - {name}
     return found
 
 
@@ -138,23 +136,16 @@ def _is_of_axis(name: str, variables: Variables) -> bool:
 def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
     """Gather what says where a variable's elements lie; ``None`` where nothing does."""
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
-    paths += [path for other in _named(one.attributes, "coordinates") if (path := resolve(other, name, variables))]
+    paths += _referred(one.attributes, name, variables, "coordinates")
     labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
-    bounds = [
-        bound
-        for path, label in labels.items()
-        for other in _named(label.attributes, "bounds", "climatology")
-        if (found := resolve(other, path, variables)) and (bound := variables[found].companion())
-    ]
-    system = next(
-        (
-            mapping
-            for other in _named(one.attributes, "grid_mapping")
-            if (found := resolve(other, name, variables)) and (mapping := variables[found].companion())
-        ),
-        None,
-    )
+
+    def companions(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
+        found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
+        return [other for other in found if other is not None]
+
+    bounds = [b for path, label in labels.items() for b in companions(label.attributes, path, "bounds", "climatology")]
+    system = next(iter(companions(one.attributes, name, "grid_mapping")), None)
     if not labels and system is None and not any(axis.path for axis in one.axes):
         return None
     return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds))
@@ -196,36 +187,11 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
     return replace(
         found,
         about=replace(about, notes=(*about.notes, note)),
-        elements=lambda: OneValue(found.elements(), nodata[0], nodata[1:]),
+        elements=lambda: with_one_value(found.elements(), nodata[0], nodata[1:]),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OfOtherSign:
-    """Integers whose bits mean integers of another sign; see :class:`~minuend.files.stored_elements.Elements`."""
-
-    stored: Elements
-    dtype: np.dtype[Any]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of all of them."""
-        return self.stored.shape
-
-    def read(self) -> Array:
-        """Return all of them."""
-        return self._seen(self.stored.read())
-
-    def part(self, region: Region) -> Array:
-        """Return a region."""
-        return self._seen(self.stored.part(region))
-
-    def _seen(self, found: Array) -> Array:
-        """Return elements in the byte order that they have by now: zarr gives one without axes in the machine's."""
-        return found.view(self.dtype.newbyteorder(found.dtype.byteorder))
-
-
-def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[Tensor, Mapping[str, Any]]:
+def _of_the_sign_stated(tensor: Tensor, attributes: Attributes) -> tuple[Tensor, Attributes]:
     """Return a tensor as ``_Unsigned`` has it, for formats that lack one sign, and the attributes without that one.
 
     Its values of nodata are of the stored type, and mean what elements of these bits do.
@@ -239,25 +205,29 @@ def _of_the_sign_stated(tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[
         return tensor, others
     element = elements.TYPES[f"{wanted}{tensor.element.bits}"]
 
-    def seen() -> Elements:
+    def seen(found: Array) -> Array:
+        # in the byte order that they have by now: zarr gives one without axes in the machine's
+        return found.view(element.memory.newbyteorder(found.dtype.byteorder))
+
+    def converted() -> Elements:
         found = tensor.elements()
-        return OfOtherSign(found, element.memory.newbyteorder(found.dtype.byteorder))
+        return Converted(found, element.memory.newbyteorder(found.dtype.byteorder), seen)
 
     for key in others.keys() & {*_NODATA}:
         values = [(one, as_element(one, tensor.element)) for one in flat(others[key])]
         others[key] = [
             one if value is None else np.array(value, stored).view(element.memory)[()] for one, value in values
         ]
-    return replace(tensor, element=element, elements=seen), others
+    return replace(tensor, element=element, elements=converted), others
 
 
-def _check_meaning(element: ElementType, attributes: Mapping[str, Any], where: str) -> None:
+def _check_meaning(element: ElementType, attributes: Attributes, where: str) -> None:
     """Refuse numbers that mean something else than they are."""
     if attributes.get("dtype") == "bool" and element.is_integer:  # as xarray stores bools
         raise DTypeError("types", elements.refusal("bool"), where=where)
 
 
-def _nodata(attributes: Mapping[str, Any], element: ElementType, where: str) -> tuple[int | float, ...]:
+def _nodata(attributes: Attributes, element: ElementType, where: str) -> tuple[int | float, ...]:
     """Return the values that mean no data; the first of them is that of the difference."""
     values: dict[Any, int | float] = {}
     for key in _NODATA:
@@ -274,7 +244,7 @@ def _nodata(attributes: Mapping[str, Any], element: ElementType, where: str) -> 
     return tuple(values.values())
 
 
-def fill_of(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
+def fill_of(attributes: Attributes, dtype: np.dtype[Any]) -> Any:
     """Return the fill value that attributes state, in a type; ``None`` where they state none that it has."""
     fill, row = flat(attributes.get(FILL)), elements.of_numpy(dtype)
     if row is None or len(fill) != 1 or not isinstance(fill[0], np.integer | np.floating):
@@ -286,7 +256,7 @@ def fill_of(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
 _SINCE = re.compile(r"\s*(\S+)\s+since\s+\S.*", re.IGNORECASE | re.DOTALL)
 
 
-def _origin(attributes: Mapping[str, Any]) -> str:
+def _origin(attributes: Attributes) -> str:
     """Return what moments are counted from, with the calendar; ``""`` of other numbers."""
     units = attributes.get("units")
     if not isinstance(units, str) or not _SINCE.fullmatch(units):
@@ -295,7 +265,7 @@ def _origin(attributes: Mapping[str, Any]) -> str:
     return units if calendar is None else f"{units} ({calendar})"
 
 
-def without_origin(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+def without_origin(attributes: Attributes) -> Attributes:
     """Return the attributes of the difference of two moments: ``days since 2000-01-01`` become ``days``."""
     found = {name: value for name, value in attributes.items() if name != "calendar"}
     return found | {"units": _SINCE.sub(r"\1", str(found["units"]))}
@@ -344,7 +314,7 @@ def check(path: str, results: Sequence[Result]) -> None:
         )
 
 
-def attributes_of(result: Result) -> dict[str, Any]:
+def attributes_of(result: Result) -> dict[str, object]:
     """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata."""
     where = placed(result)
     axes = {axis.name for axis in where.axes}
@@ -360,9 +330,9 @@ def attributes_of(result: Result) -> dict[str, Any]:
     return found if scale == 1 or SCALE in found else {**found, SCALE: scale}
 
 
-def groups_of(results: Sequence[Result]) -> dict[str, Mapping[str, Any]]:
+def groups_of(results: Sequence[Result]) -> dict[str, Attributes]:
     """Return the attributes of the groups that results lie in; the first one's where several state them."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Attributes] = {}
     for result in results:
         for group, attributes in result.about.groups.items():
             if not group or result.name.startswith(f"{group}/"):

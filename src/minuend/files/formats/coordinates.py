@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from minuend.files.stored_elements import Elements
+from minuend.files.stored_elements import Elements, InParts
 from minuend.files.streaming.reading import Array
-from minuend.files.streaming.regions import Region, whole
+from minuend.files.streaming.regions import Region
 
-NONE: Mapping[str, Any] = MappingProxyType({})
+Attributes: TypeAlias = Mapping[str, object]
+"""What a file says of a variable, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,6 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """Its name alone."""
         return self.path.rpartition("/")[2]
 
 
@@ -44,17 +44,16 @@ class Companion:
 
     path: str
     axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     elements: Callable[[], Elements]
 
     @property
     def name(self) -> str:
-        """Its name alone."""
         return self.path.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(InParts):
     """Texts of any length as Python has them: :class:`~minuend.files.stored_elements.Elements` of any format."""
 
     stored: Elements
@@ -62,22 +61,16 @@ class Texts:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all of them."""
         return self.stored.shape
 
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
-
     def part(self, region: Region) -> Array:
-        """Return a region."""
         found = np.asarray(self.stored.part(region), object)
         texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in found.flat]
         return np.array([*texts, None], object)[:-1].reshape(found.shape)
 
 
 @dataclass(frozen=True, slots=True)
-class Letters:
+class Letters(InParts):
     """Texts along whose last axis letters lie, as in netCDF; see :class:`~minuend.files.stored_elements.Elements`."""
 
     stored: Elements
@@ -89,15 +82,9 @@ class Letters:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all texts."""
         return self.stored.shape[:-1]
 
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
-
     def part(self, region: Region) -> Array:
-        """Return a region."""
         letters = self.stored.part((*region, slice(0, self.stored.shape[-1])))
         if not letters.size:
             return np.zeros(letters.shape[:-1], self.dtype)
@@ -120,6 +107,6 @@ class Coordinates:
     """
 
     axes: tuple[Axis, ...]
-    labels: Mapping[str, Companion] = field(default_factory=lambda: NONE)
+    labels: Mapping[str, Companion] = field(default_factory=lambda: MappingProxyType({}))
     system: Companion | None = None
     bounds: tuple[Companion, ...] = ()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _TOLERANCE = 1e-6
 """Of a pixel: what rounding may move a corner by. Files state 12 digits and more."""
@@ -45,6 +45,8 @@ _WORDS = {
 }
 
 Matrix = tuple[float, float, float, float, float, float]
+Stated = int | float | str | tuple[float, ...]
+"""What a GeoKey states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Grid:
         rational: the numbers of a rational polynomial camera.
     """
 
-    system: Mapping[int, Any] = field(default_factory=lambda: MappingProxyType({}))
+    system: Mapping[int, Stated] = field(default_factory=lambda: MappingProxyType({}))
     transform: Matrix | None = None
     height: tuple[float, float] = (1.0, 0.0)
     points: tuple[tuple[float, ...], ...] = ()
@@ -95,7 +97,7 @@ def difference(x: Grid, y: Grid, shape: Sequence[int]) -> Difference | None:
     return None
 
 
-def _other_key(x: Mapping[int, Any], y: Mapping[int, Any]) -> int | None:
+def _other_key(x: Mapping[int, Stated], y: Mapping[int, Stated]) -> int | None:
     """The first GeoKey in which two systems differ, the codes of whole systems first."""
     known = {*_states(x), *_states(y)}
     order = sorted({*x, *y} - {MODEL}, key=lambda key: (key not in (PROJECTED, GEOGRAPHIC, VERTICAL), key))
@@ -108,14 +110,14 @@ def _other_key(x: Mapping[int, Any], y: Mapping[int, Any]) -> int | None:
     return None
 
 
-def _equal(x: Any, y: Any) -> bool:
+def _equal(x: Stated | None, y: Stated | None) -> bool:
     """Whether what two keys state is one: numbers of an ellipsoid, say, that programs compute, but for rounding."""
     if isinstance(x, float) and isinstance(y, float):
         return math.isclose(x, y, rel_tol=_ROUNDING)
     return bool(x == y)
 
 
-def _states(system: Mapping[int, Any]) -> set[int]:
+def _states(system: Mapping[int, Stated]) -> set[int]:
     """The GeoKeys that a system's codes state without writing them."""
     found: set[int] = set()
     for key, implied in _STATED_BY.items():
@@ -124,13 +126,13 @@ def _states(system: Mapping[int, Any]) -> set[int]:
     return found
 
 
-def is_coded(system: Mapping[int, Any]) -> bool:
+def is_coded(system: Mapping[int, Stated]) -> bool:
     """Whether a code names the whole horizontal system."""
     key = PROJECTED if PROJECTED in system else GEOGRAPHIC
     return bool(system.get(key, _USER_DEFINED) != _USER_DEFINED)
 
 
-def called(system: Mapping[int, Any]) -> str:
+def called(system: Mapping[int, Stated]) -> str:
     """Name a coordinate system."""
     for key, kind in ((PROJECTED, "projected"), (GEOGRAPHIC, "geographic")):
         if system.get(key, _USER_DEFINED) != _USER_DEFINED:
@@ -138,7 +140,7 @@ def called(system: Mapping[int, Any]) -> str:
     return "one of its own" if system else "none"
 
 
-def _named(x: Mapping[int, Any], y: Mapping[int, Any], key: int) -> tuple[str, str]:
+def _named(x: Mapping[int, Stated], y: Mapping[int, Stated], key: int) -> tuple[str, str]:
     """Name two systems, with the key in which they differ where their names do not show it."""
     names = called(x), called(y)
     if names[0] != names[1]:

@@ -21,6 +21,7 @@ from minuend.files.formats.georeference import (
     VERTICAL,
     Grid,
     Matrix,
+    Stated,
     is_coded,
 )
 from minuend.files.formats.tiff_cameras import rounded
@@ -41,7 +42,7 @@ _ERRORS = 2
 """Numbers at the head of a camera that say how good it is, not where it looks."""
 
 _UNKNOWN = -1.0
-"""What the tag has for them where nobody knows."""
+"""What the tag has for them where they are unknown."""
 
 Tag = tuple[int, int, int, Any, bool]
 """A tag as ``tifffile`` writes it: code, type, count, value, and whether it goes to the first page alone."""
@@ -69,7 +70,7 @@ def grid_of(value: Value, path: str) -> Grid | None:
     return Grid(_system(keys), transform, height, points, (0.0,) * _ERRORS + camera[_ERRORS:] if camera else ())
 
 
-def _numbers(found: Any, least: int, path: str, name: str) -> tuple[float, ...]:
+def _numbers(found: object, least: int, path: str, name: str) -> tuple[float, ...]:
     """A tag's numbers, of which there have to be some."""
     numbers = tuple(found) if isinstance(found, Sequence) and not isinstance(found, str) else (found,)
     if len(numbers) < least or not all(isinstance(number, int | float) for number in numbers):
@@ -109,13 +110,13 @@ def _moved(t: Matrix, by: float) -> Matrix:
     return t[0], t[1], t[2] - by * (t[0] + t[1]), t[3], t[4], t[5] - by * (t[3] + t[4])
 
 
-def _keys(value: Value, path: str) -> dict[int, Any]:
+def _keys(value: Value, path: str) -> dict[int, Stated]:
     """The GeoKeys by their numbers: a code, numbers or a text each."""
     directory = value(KEYS)
     if directory is None:
         return {}
     pools = {34735: directory, DOUBLES: value(DOUBLES), TEXTS: value(TEXTS)}
-    found: dict[int, Any] = {}
+    found: dict[int, Stated] = {}
     for at in range(4, 4 + 4 * directory[3], 4):
         entry = directory[at : at + 4]
         if len(entry) < 4:
@@ -133,7 +134,7 @@ def _keys(value: Value, path: str) -> dict[int, Any]:
     return found
 
 
-def _system(keys: Mapping[int, Any]) -> Mapping[int, Any]:
+def _system(keys: Mapping[int, Stated]) -> Mapping[int, Stated]:
     """What of the keys says which coordinate system it is: a key of 0 is undefined, and texts name what others say."""
     system = {key: stated for key, stated in keys.items() if stated != 0 and key not in (*_CITATIONS, RASTER)}
     for key, of in _CITATIONS.items():
@@ -142,7 +143,7 @@ def _system(keys: Mapping[int, Any]) -> Mapping[int, Any]:
     return MappingProxyType(dict(sorted(system.items())))
 
 
-def _is_needed(key: int, text: Any, of: int, system: Mapping[int, Any]) -> bool:
+def _is_needed(key: int, text: Stated, of: int, system: Mapping[int, Stated]) -> bool:
     """Whether a text says what no other key does: a system without a code, or a datum without one."""
     if key == 2049 and _datum(text):
         return system.get(DATUM) == _USER_DEFINED
@@ -152,7 +153,7 @@ def _is_needed(key: int, text: Any, of: int, system: Mapping[int, Any]) -> bool:
     return own and (str(text).startswith("ESRI PE String") or not _MATTERS.get(of, set()) & system.keys())
 
 
-def _datum(text: Any) -> str:
+def _datum(text: Stated) -> str:
     """The name of the datum that GDAL and ESRI write into the text of a geographic system; "" where it has none.
 
     ESRI's names have ``D_`` before them and no spaces.
@@ -210,7 +211,7 @@ def is_written(grid: Grid) -> bool:
     return TEXT not in grid.system
 
 
-def _directory(system: Mapping[int, Any]) -> tuple[int, ...]:
+def _directory(system: Mapping[int, Stated]) -> tuple[Stated, ...]:
     """The GeoKeys of a system that a code names."""
     key = next((key for key in _MODELS if key in system), None)
     return () if key is None else (1, 1, 0, 3, MODEL, 0, 1, _MODELS[key], RASTER, 0, 1, 1, key, 0, 1, system[key])

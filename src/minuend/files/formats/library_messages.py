@@ -19,7 +19,6 @@ class _Listener(logging.Handler):
         self.of_thread = threading.local()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note a record, where this thread listens."""
         found: list[logging.LogRecord] | None = getattr(self.of_thread, "records", None)
         if found is not None:
             found.append(record)

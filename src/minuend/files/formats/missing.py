@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minuend.core.elements import ElementType
+from minuend.files.stored_elements import Converted, Elements
 from minuend.files.streaming.reading import Array
-from minuend.files.streaming.regions import Region, whole
-
-if TYPE_CHECKING:
-    from minuend.files.stored_elements import Elements
 
 
 def exact(text: str) -> int | float:
@@ -41,55 +37,33 @@ def exact(text: str) -> int | float:
     return int(found) if of_float else int(stated)  # as programs print floats, or digits that a float does not have
 
 
-def flat(value: Any) -> list[Any]:
+def flat(value: object) -> list[Any]:
     """Return the values that an attribute states, as NumPy has them; lists that differ in length are one value.
 
     >>> list(map(int, flat([[1, 2], [3, 4]]))), flat([[1], [2, 3]])
     ([1, 2, 3, 4], [[[1], [2, 3]]])
     """
     try:
-        return list(np.ravel(value))
+        return list(np.asarray(value).ravel())
     except ValueError:
         return [value]
 
 
-@dataclass(frozen=True, slots=True)
-class OneValue:
-    """Elements in which several values mean that there is no data, read with one of them for all.
+def with_one_value(stored: Elements, value: int | float, others: tuple[int | float, ...]) -> Elements:
+    """Return elements in which several values mean that there is no data, with one of them for all."""
 
-    See :class:`~minuend.files.stored_elements.Elements`.
-    """
-
-    stored: Elements
-    value: int | float
-    others: tuple[int | float, ...]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """As they are stored."""
-        return self.stored.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of all of them."""
-        return self.stored.shape
-
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
-
-    def part(self, region: Region) -> Array:
-        """Return a region."""
-        found = self.stored.part(region)
-        alike = np.isin(found, np.array(self.others, found.dtype))
+    def replaced(found: Array) -> Array:
+        alike = np.isin(found, np.array(others, found.dtype))
         if not alike.any():
             return found
-        found = np.where(alike, np.array(self.value, found.dtype), found)
+        found = np.where(alike, np.array(value, found.dtype), found)
         found.flags.writeable = False
         return found
 
+    return Converted(stored, stored.dtype, replaced)
 
-def as_element(value: Any, element: ElementType) -> int | float | None:
+
+def as_element(value: int | float | np.generic, element: ElementType) -> int | float | None:
     """Return a value as elements of a type hold it; ``None`` where none of them can: it marks nothing.
 
     Args:

@@ -31,14 +31,14 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 def _classic(source: sources.Opened, path: str, every_type: bool) -> tuple[Variables, Groups]:
     found, attributes = netcdf_classic.variables(source, path)
 
-    def variable(name: str, one: netcdf_classic.Variable) -> Variable:
-        def tensor() -> Tensor:
-            element = element_of(one.dtype, f"{path} variable {clipped(name)}", every_type=every_type)
-            return Tensor(name, element, one.elements.shape, lambda: one.elements)
+    def variable(name: str, one: Companion) -> Variable:
+        stored = one.elements()
 
-        own = Companion(name, one.axes, one.attributes, lambda: one.elements)
-        if one.dtype.kind == "S" and one.axes:
-            own = text_of_letters(own)
+        def tensor() -> Tensor:
+            element = element_of(stored.dtype, f"{path} variable {clipped(name)}", every_type=every_type)
+            return Tensor(name, element, stored.shape, one.elements)
+
+        own = text_of_letters(one) if stored.dtype.kind == "S" and one.axes else one
         return Variable(own.axes, own.attributes, tensor, lambda: own)
 
     return {name: variable(name, one) for name, one in found.items()}, {"": attributes}

@@ -10,7 +10,7 @@ whose first dimension grows lies record by record, between those of the other on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,10 +18,10 @@ import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import check_shape, clipped
-from minuend.files.formats.coordinates import Axis
-from minuend.files.stored_elements import Contiguous, Elements
+from minuend.files.formats.coordinates import Attributes, Axis, Companion
+from minuend.files.stored_elements import Contiguous, Elements, InParts
 from minuend.files.streaming.reading import Array, Source, new_buffer
-from minuend.files.streaming.regions import Region, extent, whole
+from minuend.files.streaming.regions import Region, extent
 
 MAGIC = b"CDF"
 _VERSIONS = (1, 2, 5)
@@ -37,17 +37,17 @@ _SMALL = 1 << 16
 T = TypeVar("T")
 
 
-class Variable(NamedTuple):
-    """A variable as a header has it."""
+class _Stated(NamedTuple):
+    """A variable as a header states it: its dimensions by number, and where it begins."""
 
-    axes: tuple[Axis, ...]
-    attributes: Mapping[str, Any]
+    ids: list[int]
+    attributes: Attributes
     dtype: np.dtype[Any]
-    elements: Elements
+    begin: int
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class Records(InParts):
     """Elements that lie record by record; see :class:`~minuend.files.stored_elements.Elements`.
 
     Attributes:
@@ -60,12 +60,7 @@ class Records:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
-    def read(self) -> Array:
-        """Return all of them."""
-        return self.part(whole(self.shape))
-
     def part(self, region: Region) -> Array:
-        """Return a region."""
         sizes = extent(region)
         found = new_buffer(math.prod(sizes) * self.dtype.itemsize).view(self.dtype).reshape(sizes)
         first, last = region[0].start, region[0].stop
@@ -88,7 +83,7 @@ class Records:
         return np.ndarray((count, *inner.shape), self.dtype, raw.data, 0, (self.step, *inner.strides))
 
 
-def variables(source: Source, path: str) -> tuple[dict[str, Variable], Mapping[str, Any]]:
+def variables(source: Source, path: str) -> tuple[dict[str, Companion], Attributes]:
     """Read a header; return the variables by name, and the attributes of the whole file.
 
     Raises:
@@ -104,7 +99,7 @@ class _Header:
         self._wide, self._far = 4, 4
         self._types: tuple[str, ...] = ()
 
-    def read(self) -> tuple[dict[str, Variable], Mapping[str, Any]]:
+    def read(self) -> tuple[dict[str, Companion], Attributes]:
         magic = self._bytes(4)
         if magic[3] not in _VERSIONS:
             raise self._wrong(f"states version {magic[3]} of classic netCDF; expected 1, 2 or 5")
@@ -116,7 +111,7 @@ class _Header:
         found = self._named(_VARIABLES, "variables", self._variable)
         return self._placed(found, list(dims.values()), records), attributes
 
-    def _placed(self, found: dict[str, Any], dims: list[tuple[str, int]], records: int) -> dict[str, Variable]:
+    def _placed(self, found: dict[str, _Stated], dims: list[tuple[str, int]], records: int) -> dict[str, Companion]:
         """Say where the variables lie, and check that they lie within the file."""
         own: dict[str, tuple[tuple[Axis, ...], int]] = {}
         for name, (ids, _, dtype, _) in found.items():
@@ -130,17 +125,17 @@ class _Header:
         growing = {name: nbytes for name, (axes, nbytes) in own.items() if axes and axes[0].grows}
         # By the format's own exception, a single variable of records has no bytes between them.
         step = sum(growing.values()) if len(growing) == 1 else sum(map(_filled, growing.values()))
-        if records == (1 << 8 * self._wide) - 1:  # being written, or written by somebody who cannot go back
-            begin = min((found[name][3] for name in growing), default=0)
+        if records == (1 << 8 * self._wide) - 1:  # being written, or by a program that cannot go back
+            begin = min((found[name].begin for name in growing), default=0)
             records = max(0, self._source.size - begin) // step if step else 0
         return {
             name: self._variable_at(name, axes, found[name], records, step if name in growing else 0)
             for name, (axes, _) in own.items()
         }
 
-    def _variable_at(self, name: str, axes: tuple[Axis, ...], said: Any, records: int, step: int) -> Variable:
+    def _variable_at(self, name: str, axes: tuple[Axis, ...], stated: _Stated, records: int, step: int) -> Companion:
         """Return a variable that lies within the file; ``step``: from one of its records to the next."""
-        _, attributes, dtype, begin = said
+        _, attributes, dtype, begin = stated
         axes = tuple(Axis(axis.path, records, True) if axis.grows else axis for axis in axes)
         shape = tuple(axis.size for axis in axes)
         whole_size = math.prod(shape) * dtype.itemsize
@@ -149,11 +144,12 @@ class _Header:
             raise self._wrong(
                 f"has {self._source.size} bytes, and its variable {clipped(name)} ends at {end}; expected a whole file"
             )
+        found: Elements = Contiguous(self._source, begin, dtype, shape)
         if step:
-            return Variable(axes, attributes, dtype, Records(self._source, begin, step, dtype, shape))
-        return Variable(axes, attributes, dtype, Contiguous(self._source, begin, dtype, shape))
+            found = Records(self._source, begin, step, dtype, shape)
+        return Companion(name, axes, attributes, lambda: found)
 
-    def _attribute(self, name: str) -> Any:
+    def _attribute(self, name: str) -> object:
         dtype = self._type(f"the attribute {clipped(name)}")
         count = self._count()
         raw = self._bytes(count * dtype.itemsize)
@@ -163,7 +159,7 @@ class _Header:
         values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))
         return values[0] if count == 1 else values
 
-    def _variable(self, name: str) -> tuple[list[int], Mapping[str, Any], np.dtype[Any], int]:
+    def _variable(self, name: str) -> _Stated:
         count = self._count()
         if count > _MOST_DIMS:
             raise self._wrong(f"has the variable {clipped(name)} of {count} dimensions; expected {_MOST_DIMS} at most")
@@ -171,7 +167,7 @@ class _Header:
         attributes = self._named(_ATTRIBUTES, "attributes", self._attribute)
         dtype = self._type(f"the variable {clipped(name)}")
         self._count()  # its size, which does not hold what is larger than 4 GB
-        return ids, attributes, dtype, self._integer(self._far)
+        return _Stated(ids, attributes, dtype, self._integer(self._far))
 
     def _named(self, tag: int, what: str, item: Callable[[str], T]) -> dict[str, T]:
         """Read a list of items by name."""

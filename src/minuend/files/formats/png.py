@@ -97,7 +97,6 @@ def check(path: str, results: Sequence[Result]) -> None:
 
 
 def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
-    """Write an image."""
     (result,) = results
     raw = b"".join(block.tobytes() for block in result.blocks())
     array = np.frombuffer(raw, result.element.memory).reshape(result.shape)

@@ -1,23 +1,21 @@
 """TIFF and GeoTIFF: bands of pixels, through the ``tifffile`` package; ``imagecodecs`` brings most compressions.
 
 A file's bands are its tensors, ``1``, ``2`` and so on, each of (rows, columns). They are read and written tile by tile,
-or strip by strip, as ``tifffile`` shows them through zarr. What a GeoTIFF says of where its pixels lie goes, tag by
+or strip by strip, and ``tifffile`` unpacks what is packed. What a GeoTIFF says of where its pixels lie goes, tag by
 tag, from A to the difference, and two files that say different things are not subtracted; GDAL's tag of the value that
 is no data goes with it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import re
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from logging import ERROR, LogRecord
-from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
+from logging import LogRecord
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -28,14 +26,24 @@ from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check
 from minuend.files.formats import geotiff, tiff_codecs
 from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.georeference import Grid
-from minuend.files.formats.library_messages import logged
 from minuend.files.formats.missing import as_element, exact, nearest
-from minuend.files.formats.tiff_pages import MOST, check_chain, check_pages, plain, segments
+from minuend.files.formats.tiff_pages import (
+    MOST,
+    check_chain,
+    check_pages,
+    errors_naming,
+    message_of,
+    segments,
+    tiles_of,
+)
 from minuend.files.formats.tiff_sidecars import Sidecars, as_number, sidecars_of
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array, Source, Stream
-from minuend.files.streaming.regions import Region, boxes, whole
+from minuend.files.streaming.regions import Region, boxes
+
+if TYPE_CHECKING:
+    from tifffile import TiffFrame, TiffPage, TiffPageSeries
 
 SUFFIXES = (".tif", ".tiff")
 NAMED = True
@@ -66,25 +74,25 @@ class Layout:
 
     tile: tuple[int, int]
     compression: int
-    tags: tuple[tuple[int, int, int, Any, bool], ...]
+    tags: tuple[geotiff.Tag, ...]
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Look at the first image of a file."""
-    package, zarr = need("tifffile", "tiff", path), need("zarr", "tiff", path)
+    package = need("tifffile", "tiff", path)
     source = sources.open_source(path)
     check_chain(source, path)
-    with _errors_naming(path) as records:
+    with errors_naming(path) as records:
         image = _alone(package.TiffFile(Stream(source)).series[0], package)
-        return _bands(path, source, image, zarr, records, every_type=every_type)
+        return _bands(path, source, image, records, every_type=every_type)
 
 
-def _kind(page: Any) -> int:
+def _kind(page: TiffPage | TiffFrame | None) -> int:
     """What a page is to others, as bits: a frame, whose tags are not read, is what its first page is."""
     return int(getattr(page, "subfiletype", 0))
 
 
-def _alone(image: Any, package: Any) -> Any:
+def _alone(image: TiffPageSeries, package: ModuleType) -> TiffPageSeries:
     """An image without its overviews and masks, which the package takes for bands where they are of the same size.
 
     One plane has the axes of its page: of an axis of one more, the package does not always find the tiles.
@@ -95,14 +103,15 @@ def _alone(image: Any, package: Any) -> Any:
     is_plane &= math.prod(image.shape) == math.prod(page.shape) and (not page.is_tiled or page.tiledepth == 1)
     if not is_plane and (first & _AUXILIARY or not any(kind & _AUXILIARY for kind in others)):
         return image
-    pages = [page for page in image.pages if is_plane or not _kind(page) & _AUXILIARY]
-    page, many = pages[0], len(pages) > 1
+    pages = [one for one in image.pages if is_plane or not _kind(one) & _AUXILIARY]
+    many = len(pages) > 1
     shape = (len(pages), *page.shape) if many else page.shape
-    return package.TiffPageSeries(pages, shape, page.dtype, "I" * many + page.axes)
+    found: TiffPageSeries = package.TiffPageSeries(pages, shape, page.dtype, "I" * many + page.axes)
+    return found
 
 
 def _bands(
-    path: str, source: Source, image: Any, zarr: Any, records: list[LogRecord], *, every_type: bool
+    path: str, source: Source, image: TiffPageSeries, records: list[LogRecord], *, every_type: bool
 ) -> TensorFile:
     """The bands of an image; what its tags say is checked."""
     page, axes, shape, dtype = image.keyframe, image.axes, tuple(image.shape), image.keyframe.dtype
@@ -120,63 +129,21 @@ def _bands(
     check_shape((rows, columns), element.itemsize, path)
     check_pages(image, source, (rows, columns), path)
     around = sidecars_of(path)
-    store = functools.cache(lambda fill: zarr.open(image.aszarr(level=0, fillvalue=fill), mode="r"))
-    packaged = Packaged(path, store, threading.Lock())
     grid = segments(page, (rows, columns)).tile
 
     def opener(band: int) -> Tensor:
-        with _errors_naming(path):
+        with errors_naming(path):
             stated = _stated_nodata(image, band, around)
             about = _about(image, band, element, around, path, stated)
             about = replace(about, notes=(*about.notes, *_warned(records, path)))
-            found = plain(image, source, (rows, columns), band) or Band(
-                packaged,
-                dtype,
-                (rows, columns),
-                axis,
-                band,
-                0 if stated is None else nearest(_exact(stated, path), element),
-            )
+            fill = 0 if stated is None else nearest(_exact(stated, path), element)
+            found = tiles_of(image, dtype, source, band, fill, path)
         return Tensor(str(band + 1), element, (rows, columns), lambda: found, about, chunks=grid)
 
     if (count := 1 if axis is None else shape[axis]) > MOST:
         raise FileFormatError(f"{path} claims {count} bands; expected {MOST} at most")
     openers = {str(k + 1): functools.partial(opener, k) for k in range(count)}
     return TensorFile(path, True, openers, sources=around.paths)
-
-
-class Packaged(NamedTuple):
-    """A file's pixels as the package unpacks them, by what tiles hold that it leaves out; it is called in turns."""
-
-    path: str
-    pixels: Callable[[int | float], Any]
-    lock: threading.Lock
-
-
-@dataclass(frozen=True)
-class Band:
-    """One band of an image; see :class:`~minuend.files.stored_elements.Elements`."""
-
-    of: Packaged
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    axis: int | None
-    number: int
-    fill: int | float = 0
-
-    def read(self) -> Array:
-        """Return all of it."""
-        return self.part(whole(self.shape))
-
-    def part(self, region: Region) -> Array:
-        """Return a region."""
-        place: list[Any] = list(region)
-        if self.axis is not None:
-            place.insert(self.axis, self.number)
-        with self.of.lock, _errors_naming(self.of.path):
-            found: Array = np.asarray(self.of.pixels(self.fill)[tuple(place)])
-        found.flags.writeable = False
-        return found
 
 
 def check(path: str, results: Sequence[Result]) -> None:
@@ -272,19 +239,21 @@ def _tiles(results: Sequence[Result], tile: tuple[int, int]) -> Iterator[Array]:
 # ---- what a page says -----------------------------------------------------------------------------------------
 
 
-def _page_of(image: Any, band: int) -> Any:
+def _page_of(image: TiffPageSeries, band: int) -> TiffPage:
     """A band's own page."""
-    own = len(image.pages) > 1 and image.pages[band] is not None  # a page for each band
-    return image.pages[band].aspage() if own else image.keyframe
+    own = image.pages[band] if len(image.pages) > 1 else None  # a page for each band
+    return image.keyframe if own is None else own.aspage()
 
 
-def _stated_nodata(image: Any, band: int, around: Sidecars) -> object:
+def _stated_nodata(image: TiffPageSeries, band: int, around: Sidecars) -> object:
     """The nodata value that a band states, as text; ``None`` where it states none."""
     own = around.bands.get(band, {})
     return own["nodata"] if "nodata" in own else _value(_page_of(image, band), _NODATA)
 
 
-def _about(image: Any, band: int, element: ElementType, around: Sidecars, path: str, nodata: object) -> About:
+def _about(
+    image: TiffPageSeries, band: int, element: ElementType, around: Sidecars, path: str, nodata: object
+) -> About:
     """What the tags of a band's own page say of it, and files beside the image."""
     page = _page_of(image, band)
     own = geotiff.grid_of(functools.partial(_value, page), path)
@@ -310,28 +279,28 @@ def _about(image: Any, band: int, element: ElementType, around: Sidecars, path: 
     )
 
 
-def _coloured(page: Any, path: str) -> tuple[str, ...]:
+def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:
     """What a report says of a file whose numbers are places in a palette."""
     if page.photometric != _PALETTE:
         return ()
     return (f"{path} has a palette, which the difference has not: its numbers are subtracted, not its colours",)
 
 
-def _masked(image: Any, around: Sidecars, path: str) -> tuple[str, ...]:
+def _masked(image: TiffPageSeries, around: Sidecars, path: str) -> tuple[str, ...]:
     """What a report says of a file that masks pixels out, which nodata values alone do here."""
     if not around.mask and not any(_kind(page) & _MASK for page in image.keyframe.parent.pages[1:_LOOKED_AT]):
         return ()
     return (f"{path} has a mask of pixels without data, which is not read: the difference has numbers there too",)
 
 
-def _layout(page: Any) -> Layout:
+def _layout(page: TiffPage) -> Layout:
     tile = (page.tilelength, page.tilewidth) if page.is_tiled else _TILE
     found = (page.tags.get(code) for code in geotiff.TAGS)
     tags = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in found if tag is not None)
     return Layout(tile, int(page.compression), tags)
 
 
-def _value(page: Any, code: int) -> Any:
+def _value(page: TiffPage, code: int) -> object:
     tag = page.tags.get(code)
     return None if tag is None else tag.value
 
@@ -349,9 +318,9 @@ def _exact(text: object, path: str) -> int | float:
         raise FileFormatError(f"{path} states the nodata value {text!r}; expected a number") from None
 
 
-def _packing(page: Any, band: int) -> dict[str, Any]:
+def _packing(page: TiffPage, band: int) -> dict[str, float | str]:
     """What GDAL's metadata say of a band's scaled numbers, by the names of the CF conventions."""
-    found: dict[str, Any] = {}
+    found: dict[str, float | str] = {}
     for stated, text in _ITEM.findall(str(_value(page, _METADATA) or "")):
         about = dict(re.findall(r'(\w+)="([^"]*)"', stated))
         key = {"scale": "scale_factor", "offset": "add_offset"}.get(about.get("role", ""))
@@ -367,39 +336,7 @@ def _shown(number: int | float, element: ElementType) -> str:
     return repr(number if element.is_integer or abs(number) < _WHOLE else float(number))
 
 
-def _message(record: LogRecord) -> str:
-    """A line of the package's log, without the object that it begins with."""
-    return re.sub(r"\A<tifffile\.TiffPage[^>]*> ", "", record.getMessage())
-
-
 def _warned(records: Iterable[LogRecord], path: str) -> tuple[str, ...]:
     """The package's warnings as notes, but for those of nodata values, which it has no say in."""
-    messages = map(_message, records)
+    messages = map(message_of, records)
     return tuple(f"{path}: {text}" for text in messages if "GDAL_NODATA" not in text)
-
-
-@contextlib.contextmanager
-def _errors_naming(path: str) -> Iterator[list[LogRecord]]:
-    """Say of which file it is what the package finds damaged, or cannot decode; yield what it logs.
-
-    What it logs as an error it leaves out and goes on: a predictor that it cannot read, for one, and numbers are wrong.
-    """
-    try:
-        with logged("tifffile") as records:
-            yield records
-        wrong = next((record for record in records if record.levelno >= ERROR), None)
-        if wrong is not None:
-            raise FileFormatError(f"{path} is damaged ({_message(wrong)}); expected a whole TIFF")
-    except (MinuendError, MemoryError):
-        raise
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise FileFormatError(f"{path} is damaged ({error}); expected a whole TIFF") from None
-    except ImportError as error:
-        raise FileFormatError(
-            f'{path} is compressed in a way that needs a package ({error}): pip install "minuend[tiff]"'
-        ) from None
-    except Exception as error:
-        message = str(error) or type(error).__name__
-        raise FileFormatError(f"{path} is no TIFF, or a damaged one ({message}); expected a whole TIFF") from None

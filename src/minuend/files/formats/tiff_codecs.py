@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.packages import need
 from minuend.files.streaming.reading import Array
+
+if TYPE_CHECKING:
+    from tifffile import TiffPage
 
 _DEFLATE = 8
 _EXACT = {1, 5, _DEFLATE, 32773, 32946, 34925, 50000}
@@ -34,7 +38,7 @@ _OPAQUE = 255
 """What LERC's mask of pixels that are there stands for in a band of transparency."""
 
 
-def check(page: Any, path: str) -> None:
+def check(page: TiffPage, path: str) -> None:
     """Refuse pixels that two decoders turn into different numbers.
 
     Raises:
@@ -46,26 +50,26 @@ def check(page: Any, path: str) -> None:
             f"{path} is a big-endian file of {what}, whose bytes programs order in different ways; write it again as "
             "GDAL's default is (gdal_translate -co ENDIANNESS=LITTLE)"
         )
-    if page.compression in _JPEG and page.photometric == _YCBCR and page.dtype.kind == "i":
+    if page.compression in _JPEG and page.photometric == _YCBCR and np.dtype(page.dtype).kind == "i":
         raise FileFormatError(
             f"{path} has signed numbers as YCbCr colours in JPEG, which decoders turn into different numbers; unpack "
             "it first (gdal_translate -co COMPRESS=DEFLATE)"
         )
 
 
-def _swapped(page: Any) -> str:
+def _swapped(page: TiffPage) -> str:
     """What of a page two decoders read in different byte orders."""
-    if page.compression == _LERC and page.dtype.itemsize > 1:
+    if page.compression == _LERC and np.dtype(page.dtype).itemsize > 1:
         return "numbers in LERC"
-    return "integers of 24 bits" if page.bitspersample == 24 and page.dtype.kind in "iu" else ""
+    return "integers of 24 bits" if page.bitspersample == 24 and np.dtype(page.dtype).kind in "iu" else ""
 
 
-def adapt(page: Any, path: str) -> None:
+def adapt(page: TiffPage, path: str) -> None:
     """Have the package decode pixels as GDAL does, where it decodes them otherwise."""
     if page.compression in _JPEG and page.planarconfig == _SEPARATE:
         page.photometric = _GREY  # each plane is a grey picture, whatever they are together
     if page.compression == _LERC:
-        page.decode = _lerc(page.decode, page.dtype, need("imagecodecs", "tiff", path).lerc_decode)
+        page.decode = _lerc(page.decode, np.dtype(page.dtype), need("imagecodecs", "tiff", path).lerc_decode)
 
 
 def _lerc(decode: Callable[..., Any], dtype: np.dtype[Any], unpacked: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +112,7 @@ def _pixels(values: Array, mask: Array | None, shape: tuple[int, ...]) -> Array:
     return np.where(mask if mask.ndim == 3 else mask[..., np.newaxis], values, np.nan).astype(values.dtype)
 
 
-def written(compression: int, package: Any) -> int:
+def written(compression: int, package: ModuleType) -> int:
     """Return the compression of a difference, by A's: the same where it is exact and can be written, else deflate."""
     if compression not in _EXACT:
         return _DEFLATE
@@ -127,7 +131,7 @@ def on_reading(compression: int, path: str) -> tuple[str, ...]:
     return (f"{path} is compressed by {name}, which may lose digits: the numbers that it decodes to are subtracted",)
 
 
-def on_writing(compression: int, package: Any, path: str) -> tuple[str, ...]:
+def on_writing(compression: int, package: ModuleType, path: str) -> tuple[str, ...]:
     """Return what a report says of a difference that is not compressed as A is."""
     if written(compression, package) == compression:
         return ()

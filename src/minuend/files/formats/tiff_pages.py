@@ -1,13 +1,25 @@
-"""The pages of a TIFF: that their chain ends, and which of them hold pixels as they are."""
+"""The pages of a TIFF: that their chain ends, and where their pixels lie."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import math
 import operator
-from typing import Any, Literal, NamedTuple
+import re
+from collections.abc import Iterator
+from logging import ERROR, LogRecord
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from minuend.errors import FileFormatError
+import numpy as np
+
+from minuend.errors import FileFormatError, MinuendError
+from minuend.files.formats.library_messages import logged
 from minuend.files.formats.tiles import Tiles
-from minuend.files.streaming.reading import Source
+from minuend.files.streaming.reading import Array, Source
+
+if TYPE_CHECKING:
+    from tifffile import TiffFrame, TiffPage, TiffPageSeries
 
 MOST = 1 << 16
 """Pages of a file, and its bands: ``tifffile`` looks at each of them, and at a chain that never ends for ever."""
@@ -64,7 +76,7 @@ class Segments(NamedTuple):
     number: int
 
 
-def segments(page: Any, shape: tuple[int, int]) -> Segments:
+def segments(page: TiffPage, shape: tuple[int, int]) -> Segments:
     """Return what a page of so many rows and columns is cut into."""
     tile = (page.tilelength, page.tilewidth) if page.is_tiled else (min(page.rowsperstrip, shape[0]), shape[1])
     if 0 in tile:
@@ -72,7 +84,7 @@ def segments(page: Any, shape: tuple[int, int]) -> Segments:
     return Segments(tile, -(-shape[0] // tile[0]) * -(-shape[1] // tile[1]))
 
 
-def check_pages(image: Any, source: Source, shape: tuple[int, int], path: str) -> None:
+def check_pages(image: TiffPageSeries, source: Source, shape: tuple[int, int], path: str) -> None:
     """Check that a file holds all the pixels that its pages claim.
 
     Raises:
@@ -80,7 +92,11 @@ def check_pages(image: Any, source: Source, shape: tuple[int, int], path: str) -
     """
     page = image.keyframe
     wanted = segments(page, shape).number * (1 if page.planarconfig == _TOGETHER else page.samplesperpixel)
-    for one in filter(None, image.pages):
+    if shape != (page.imagelength, page.imagewidth):
+        raise ValueError(f"an image of {shape} in pages of {(page.imagelength, page.imagewidth)}")
+    for one in image.pages:
+        if one is None:
+            continue
         end = max((at + length for at, length in zip(one.dataoffsets, one.databytecounts, strict=True)), default=0)
         if end > source.size:
             raise FileFormatError(
@@ -98,7 +114,7 @@ def check_pages(image: Any, source: Source, shape: tuple[int, int], path: str) -
         )
 
 
-def _short(image: Any, shape: tuple[int, int]) -> tuple[int, int] | None:
+def _short(image: TiffPageSeries, shape: tuple[int, int]) -> tuple[int, int] | None:
     """The length of a tile or strip that is not compressed and too short, and what it has to hold; one of no bytes is
     left out on purpose, and stands for zeros.
     """
@@ -106,29 +122,103 @@ def _short(image: Any, shape: tuple[int, int]) -> tuple[int, int] | None:
     together = page.samplesperpixel if page.planarconfig == _TOGETHER else 1
     line = -(-tile[1] * together * page.bitspersample // 8)
     last = tile[0] if page.is_tiled else shape[0] - tile[0] * (number - 1)
-    for one in filter(None, image.pages):
-        for at, length in enumerate(one.databytecounts):
+    for one in image.pages:
+        for at, length in enumerate(() if one is None else one.databytecounts):
             wanted = line * (last if at % number == number - 1 else tile[0])
             if 0 < length < wanted:
                 return length, wanted
     return None
 
 
-def plain(image: Any, source: Source, shape: tuple[int, int], band: int) -> Tiles | None:
-    """A band whose tiles or strips are bytes as they are; ``None`` where the package has to look at them."""
-    page, pages = image.keyframe, image.pages
-    dtype = page.dtype.newbyteorder(page.parent.byteorder)
+def tiles_of(
+    image: TiffPageSeries, dtype: np.dtype[Any], source: Source, band: int, fill: int | float, path: str
+) -> Tiles:
+    """Return a band, of which the package unpacks tiles or strips that are not bytes as they are.
+
+    Args:
+        image: whose band. dtype: of its numbers. source: the file. band: its number from 0. fill: what tiles hold that
+            are left out. path: what messages call the file.
+
+    Raises:
+        ValueError: the file ends before the band does.
+    """
+    page = image.keyframe
+    shape = page.imagelength, page.imagewidth
     tile, count = segments(page, shape)
-    together = page.samplesperpixel if page.planarconfig == _TOGETHER else 1
-    if page.samplesperpixel > 1:  # all bands in one page
-        here = pages[0]
-        first = 0 if together > 1 else band * count
-    else:
-        here, first = pages[band] if band < len(pages) else None, 0
+    here, first, layer, sample, behind = _place(image, band, count)
+    stored = [] if here is None else list(zip(here.dataoffsets, here.databytecounts, strict=True))[first:][:count]
+    places = [(operator.index(at) + behind, int(length) if at else 0) for at, length in stored]
+    if here is None:
+        places = [(0, 0)] * count
+    if len(places) < count or any(at + length > source.size for at, length in places):
+        raise ValueError(f"its band {band + 1} lies beyond its {source.size} bytes")
     as_it_is = (page.compression, page.predictor, page.fillorder, page.bitspersample) == (1, 1, 1, 8 * dtype.itemsize)
-    if here is None or not as_it_is or together < 1:
-        return None
-    offsets, lengths = (each[first : first + count] for each in (here.dataoffsets, here.databytecounts))
-    if not len(offsets) == count > 0 or not all(lengths):  # those of no bytes stand for zeros; no other one is short
-        return None
-    return Tiles(source, dtype, shape, tile, tuple(map(operator.index, offsets)), together, band if together > 1 else 0)
+    if as_it_is and not (page.is_tiled and page.tiledepth > 1):
+        samples = page.samplesperpixel if page.planarconfig == _TOGETHER else 1
+        return Tiles(source, dtype.newbyteorder(page.parent.byteorder), shape, tile, places, samples, sample, fill)
+    tables = {"jpegtables": here and here.jpegtables, "jpegheader": page.jpegheader}
+    decode = functools.partial(page.decode, _fullsize=True, **{k: v for k, v in tables.items() if v is not None})
+
+    def unpack(raw: bytes, number: int) -> Array:
+        with errors_naming(path):
+            found, *_ = decode(raw, first + number)
+            if found is None or found.size != math.prod(page.chunks):
+                raise ValueError(f"a tile or strip of other than {math.prod(page.chunks)} numbers")
+            unpacked: Array = found[layer, :, :, sample].astype(dtype, copy=False)
+            return unpacked
+
+    return Tiles(source, dtype, shape, tile, places, fill=fill, unpack=unpack)
+
+
+def _place(image: TiffPageSeries, band: int, count: int) -> tuple[TiffPage | TiffFrame | None, int, int, int, int]:
+    """Where a band lies: its page, the first of its ``count`` tiles, their layer, the sample, and bytes behind.
+
+    Planes that follow the first one without a page of their own lie behind its pixels.
+    """
+    page, pages = image.keyframe, image.pages
+    if page.size != math.prod(image.shape):
+        if band < len(pages):
+            return pages[band], 0, 0, 0, 0
+        if image.dataoffset is None:
+            raise ValueError(f"{len(pages)} pages, and a band {band + 1}")
+        return pages[0], 0, 0, 0, band * page.nbytes
+    if page.samplesperpixel > 1 and page.planarconfig == _TOGETHER:
+        return pages[0], 0, 0, band, 0
+    deep = page.is_tiled and page.samplesperpixel == 1
+    plane, layer = divmod(band, page.tiledepth if deep else 1)
+    return pages[0], plane * count, layer, 0, 0
+
+
+# ---- errors --------------------------------------------------------------------------------------------------------
+
+
+def message_of(record: LogRecord) -> str:
+    """Return a line of the package's log, without the object that it begins with."""
+    return re.sub(r"\A<tifffile\.TiffPage[^>]*> ", "", record.getMessage())
+
+
+@contextlib.contextmanager
+def errors_naming(path: str) -> Iterator[list[LogRecord]]:
+    """Say of which file it is what the package finds damaged, or cannot decode; yield what it logs.
+
+    What it logs as an error it leaves out and goes on: a predictor that it cannot read, for one, and numbers are wrong.
+    """
+    try:
+        with logged("tifffile") as records:
+            yield records
+        wrong = next((record for record in records if record.levelno >= ERROR), None)
+        if wrong is not None:
+            raise FileFormatError(f"{path} is damaged ({message_of(wrong)}); expected a whole TIFF")
+    except (MinuendError, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise FileFormatError(f"{path} is damaged ({error}); expected a whole TIFF") from None
+    except ImportError as error:
+        raise FileFormatError(
+            f'{path} is compressed in a way that needs a package ({error}): pip install "minuend[tiff]"'
+        ) from None
+    except Exception as error:
+        message = str(error) or type(error).__name__
+        raise FileFormatError(f"{path} is no TIFF, or a damaged one ({message}); expected a whole TIFF") from None

@@ -13,12 +13,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
 
 from minuend.errors import FileFormatError
 from minuend.files.addresses import URL
 from minuend.files.formats import tiff_cameras
-from minuend.files.formats.georeference import GEOGRAPHIC, PROJECTED, TEXT, Grid, Matrix
+from minuend.files.formats.georeference import GEOGRAPHIC, PROJECTED, TEXT, Grid, Matrix, Stated
 from minuend.files.streaming.reading import read_bytes
 
 _LONGEST = 1 << 24
@@ -132,7 +131,7 @@ def _tie(stated: Mapping[str, str]) -> tuple[float, ...]:
     return tuple(float(stated.get(name, "0")) for name in ("Pixel", "Line", "X", "Y", "Z"))
 
 
-def _system(wkt: str) -> Mapping[int, Any]:
+def _system(wkt: str) -> Mapping[int, Stated]:
     """A coordinate system by its code, or where it has none by its text."""
     wkt = wkt.strip()
     coded = _EPSG.match(wkt)

@@ -16,9 +16,9 @@ from minuend.files.streaming.regions import Region, index
 from minuend.files.streaming.summary import Number, Summary
 
 if TYPE_CHECKING:
+    from minuend.arrays.functions import First
     from minuend.core.policies import Overflow
     from minuend.files.base import ChunkedFormat, ChunkedOutput
-    from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair, Rules
 

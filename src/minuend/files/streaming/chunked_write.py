@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minuend.core.shapes import size
 from minuend.errors import MinuendError
@@ -19,16 +19,16 @@ from minuend.files import check_output, chunked_format
 from minuend.files.addresses import URL
 from minuend.files.base import Result
 from minuend.files.streaming.chunk_tasks import Done, Job, Task, TaskResult, do, outputs_of
-from minuend.files.streaming.pipeline import each
+from minuend.files.streaming.pipeline import ahead, each
 from minuend.files.streaming.regions import Region, boxes, cells, extent
 from minuend.files.streaming.summary import Summary
 from minuend.files.transaction import remote, remote_resume
 from minuend.files.transaction.resume_journal import Unfinished, fingerprint, unfinished
 
 if TYPE_CHECKING:
+    from minuend.arrays.functions import First
     from minuend.core.policies import Overflow
     from minuend.files.base import ChunkedFormat, ChunkedOutput
-    from minuend.files.streaming.operand_blocks import First
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair
 
@@ -164,33 +164,17 @@ class _Tally:
 
         A task counts whose chunk is as the journal says: after a power failure it may be cut off, or missing.
         """
-        stated: list[dict[int, tuple[Any, Sequence[Any]]]] = [{} for _ in self._pairs]
+        stated: list[dict[int, TaskResult]] = [{} for _ in self._pairs]
         for entry in self._part.finished():
             match entry:
                 case [int(pair), int(number), None | [int(), int()] as mark, *summary] if 0 <= pair < len(stated):
-                    stated[pair][number] = mark and tuple(mark), summary
+                    stated[pair][number] = TaskResult(Summary(*summary), mark=mark and tuple(mark))
                 case _:  # of a release that wrote no checksums
                     continue
-        found: list[set[int]] = [set() for _ in self._pairs]
-        for numbers, known, own, output in zip(found, stated, self._pairs, outputs, strict=True):
-            if not known:
-                continue
-
-            def check(
-                task: Task,
-                numbers: set[int] = numbers,
-                known: Mapping[int, tuple[Any, Sequence[Any]]] = known,
-                output: ChunkedOutput = output,
-            ) -> None:
-                if output.holds(task.region, known[task.number][0]):
-                    numbers.add(task.number)
-
-            tasks = [task for task in _tasks(0, own.shape, output.grid) if task.number in known]
-            each(check, tasks, 2 * output.nbytes)
-            for number in sorted(numbers):
-                work.add(own, Summary(*known[number][1]))
-            progress(sum(_elements(task.region) for task in tasks if task.number in numbers))
-        return found
+        return [
+            _stored(own, known, output, work, progress) if known else set()
+            for own, known, output in zip(self._pairs, stated, outputs, strict=True)
+        ]
 
     def done(self, task: Task, result: TaskResult) -> None:
         """See :data:`Done`."""
@@ -208,3 +192,16 @@ class _Tally:
         for pair, count, first in zip(self._pairs, self._counts, self._firsts, strict=True):
             if first is not None:
                 raise overflow_found(pair, overflow, count, first)
+
+
+def _stored(
+    pair: Pair, known: Mapping[int, TaskResult], output: ChunkedOutput, work: Work, progress: Callable[[int], None]
+) -> set[int]:
+    """Return the numbers of tasks whose chunks are stored as their results say, and report them."""
+    tasks = [task for task in _tasks(0, pair.shape, output.grid) if task.number in known]
+    answers = ahead(lambda task: output.holds(task.region, known[task.number].mark), tasks, 2 * output.nbytes)
+    found = [task for task, is_stored in zip(tasks, answers, strict=True) if is_stored]
+    for task in found:
+        work.add(pair, known[task.number].summary)
+    progress(sum(_elements(task.region) for task in found))
+    return {task.number for task in found}

@@ -75,8 +75,8 @@ def run(
         outputs: the arrays that are written. tasks: all of them. count: how many there are. done: called with each.
 
     Raises:
-        MinuendError: nobody answers, or a worker cannot see the files; or as ``subtract_files``. ConnectionError: the
-            cluster went away, or workers keep dying.
+        MinuendError: no scheduler answers, or a worker cannot see the files; or as ``subtract_files``.
+        ConnectionError: the cluster went away, or workers keep dying.
     """
     need("distributed", "dask", place.out)
     import distributed
@@ -171,7 +171,7 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
             future.release()
             submit()
     finally:
-        with contextlib.suppress(distributed.comm.CommClosedError):  # then nobody works on them
+        with contextlib.suppress(distributed.comm.CommClosedError):  # then none works on them
             client.cancel(list(waiting), force=True)
 
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from minuend.arrays.functions import compute, in_native_order
+from minuend.arrays import functions
+from minuend.arrays.functions import First, compute, in_native_order
 from minuend.arrays.plan import Plan, plan
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size
@@ -32,9 +33,6 @@ SMALL = 4
 LEAST_RUN = 1 << 16
 """Bytes that lie together in a region that is read where it lies; with fewer, the file is transposed first."""
 
-First = tuple[tuple[int, ...], int, int]
-"""An element that overflows: its index in the difference, and both operands."""
-
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -52,7 +50,6 @@ class Block:
     missing: Array | None = None
 
     def compute(self, policy: str) -> Array:
-        """Subtract."""
         return compute(SUBTRACT, self.element, self.joined, self.a, self.b, None, policy)
 
     def plan(self) -> Plan:
@@ -67,17 +64,13 @@ class Block:
         """The index within the block of the first element that overflows; there is one."""
         return self.plan().first_overflow(self.a, self.b, "saturate")
 
-    def operands_at(self, at: tuple[int, ...]) -> tuple[int, int]:
-        """Both operands of an element of the block."""
-        return self.plan().operands_at(self.a, self.b, at)
-
-    def index(self, at: tuple[int, ...]) -> tuple[int, ...]:
-        """The index within the whole difference."""
-        return index(self.region, at)
+    def element_at(self, at: tuple[int, ...]) -> First:
+        """The index within the whole difference of an element of the block, and both operands."""
+        return (index(self.region, at), *self.plan().operands_at(self.a, self.b, at))
 
 
 class Operands:
-    """A pair's elements as blocks need them; several threads may ask at once."""
+    """A pair's elements as blocks need them; several threads may read at once."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
@@ -120,19 +113,11 @@ class Operands:
 
 
 def overflow_found(pair: Pair, policy: str, count: int, first: First) -> OverflowFound:
-    """Return what tells of everything in a difference that overflows."""
-    result = pair.result_type(policy)
-    low, high = result.limits
+    """Return the error of everything in a difference that overflows."""
     others = "wrap or saturate" if policy == "widen" else "wrap, saturate or widen"
-    where, a, b = first
-    return OverflowFound(
-        f"{count} of {size(pair.shape)} differences do not fit {result} ({low} to {high}){pair.where}; the "
-        f"first is at index {where}: {SUBTRACT.equation(a, b)}; --overflow {others} gives an answer",
-        count=count,
-        index=where,
-        a=a,
-        b=b,
-    )
+    hint = f"; --overflow {others} gives an answer"
+    result = pair.result_type(policy)
+    return functions.overflow_found(SUBTRACT, result, policy, count, size(pair.shape), first, pair.where, hint)
 
 
 class _Operand:
@@ -142,7 +127,7 @@ class _Operand:
         small = size(elements.shape) * elements.dtype.itemsize <= SMALL * regions.BLOCK_BYTES
         self._elements: Elements = InMemory(elements.read()) if small else elements
         self._begin = begin
-        self._turning = threading.Lock()
+        self._transposing = threading.Lock()
 
     def part(self, region: Region) -> Array:
         """The part for a region of the result, in which the operand's dims sit from ``begin`` on; its 1s repeat."""
@@ -150,12 +135,12 @@ class _Operand:
         within = region[self._begin : self._begin + len(shape)]
         own = tuple(slice(0, 1) if dim == 1 else one for dim, one in zip(shape, within, strict=True))
         if isinstance(self._elements, Contiguous) and self._elements.fortran:
-            self._turn(own)
+            self._transpose(own)
         return self._elements.part(own)
 
-    def _turn(self, region: Region) -> None:
+    def _transpose(self, region: Region) -> None:
         """Transpose an operand in Fortran order, if a region that is requested lies all over its file."""
-        with self._turning:
+        with self._transposing:
             elements = self._elements
             if isinstance(elements, Contiguous) and elements.fortran:
                 length, _ = runs(region[::-1], elements.shape[::-1])

@@ -71,11 +71,9 @@ class Memory:
         self.size = content.size
 
     def read(self, offset: int, size: int) -> Array:
-        """See :class:`Source`."""
         return self._bytes[offset : offset + size]
 
     def read_into(self, offset: int, buffer: Array) -> None:
-        """See :class:`Source`."""
         buffer[...] = self._bytes[offset : offset + buffer.size]
 
 
@@ -103,7 +101,6 @@ class File:
         return File(self.path, os.dup(self._descriptor))
 
     def close(self) -> None:
-        """Close it now."""
         self._close()
 
     def read(self, offset: int, size: int) -> Array:
@@ -171,7 +168,7 @@ class ByteRange:
     size: int
 
     def read(self) -> Array:
-        """Return its bytes as a flat read-only array; the same one as long as somebody holds it."""
+        """Return its bytes as a flat read-only array; the same one as long as it is in use."""
         found = self._read.get(0)
         if found is None:
             found = self._read[0] = self.source.read(self.offset, self.size)
@@ -190,15 +187,12 @@ class Stream(io.RawIOBase):
         self._at = 0
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}[whence]
         if start + offset < 0:
             raise ValueError(f"there is no byte {start + offset} of a file")
@@ -221,7 +215,7 @@ def open_file(path: str) -> File:
         FileFormatError: a pipe, a device or a socket, which is not even opened: that may never end, or do something.
     """
     check_regular(path, os.stat(path))
-    # Not to be held up where a pipe has taken the file's place meanwhile; what is open is looked at once more.
+    # Not to wait where a pipe has taken the file's place meanwhile; what is open is looked at once more.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
     return File(path, os.open(path, flags))
 

@@ -41,7 +41,6 @@ class Meter:
         self.add(size(extent(region)))
 
     def add(self, elements: int) -> None:
-        """Report elements that are done."""
         self._done += elements
         if self._progress is not None and self._elements:
             self._progress(self._done * self.nbytes // self._elements, self.nbytes)
@@ -86,7 +85,6 @@ class Work:
         )
 
     def part(self, pair: Pair, region: Region) -> Array:
-        """Compute a region of a pair's difference."""
         return self.block(pair, region)[0]
 
     def add(self, pair: Pair, part: Summary) -> None:

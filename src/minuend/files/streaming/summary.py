@@ -78,7 +78,7 @@ _Extremes = tuple[Number | None, Number | None, int]
 
 def _way(element: ElementType) -> Callable[[ElementType, Array], _Extremes]:
     if element.kernel == "table":
-        return _by_rank
+        return _by_count
     return _by_code if element.format is not None and element.bits == 16 else _by_number
 
 
@@ -111,30 +111,20 @@ def _by_code(element: ElementType, array: Array) -> _Extremes:
     return _plain(low), _plain(high), nans
 
 
-def _by_rank(element: ElementType, array: Array) -> _Extremes:
-    """Types of few bits by the place of each code among the type's values; a NaN has the last place."""
-    values, ranks = _ranks(element)
-    found = ranks[array.view(np.uint8)]
-    last = int(found.max())
-    nans = int(np.count_nonzero(found == _NO_NUMBER)) if last == _NO_NUMBER else 0
-    if nans == found.size:
-        return None, None, nans
-    if nans:
-        last = int((found + np.uint8(1)).max()) - 1  # NaN is 0 then, below all
-    return values[int(found.min())], values[last], nans
-
-
-_NO_NUMBER = 255
+def _by_count(element: ElementType, array: Array) -> _Extremes:
+    """Types of few bits by which of their codes there are."""
+    counts = np.bincount(array.reshape(-1).view(np.uint8), minlength=256)
+    found = [(value, int(count)) for value, count in zip(_values(element), counts, strict=True) if count]
+    numbers = [value for value, _ in found if not math.isnan(value)]
+    nans = sum(count for value, count in found if math.isnan(value))
+    return min(numbers, default=None), max(numbers, default=None), nans
 
 
 @functools.cache
-def _ranks(element: ElementType) -> tuple[list[Number], Array]:
-    """The values of a type in order, and the place of each byte's value among them."""
-    codes = [decode(element, code % (1 << element.bits)) for code in range(256)]
-    numbers: list[Number] = [(int if element.is_integer else float)(value) for value in codes]
-    values = sorted({value for value in numbers if not math.isnan(value)})
-    places = {value: place for place, value in enumerate(values)}
-    return values, np.array([places.get(value, _NO_NUMBER) for value in numbers], np.uint8)
+def _values(element: ElementType) -> list[Number]:
+    """What each byte means."""
+    codes = (decode(element, code % (1 << element.bits)) for code in range(256))
+    return [int(value) if element.is_integer else float(value) + 0.0 for value in codes]
 
 
 def _plain(value: Any) -> Number:
