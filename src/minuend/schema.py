@@ -1,4 +1,7 @@
-"""The form that JSON must have before it is taken apart: said as data, checked in one place.
+"""What JSON and TOML say, read piece by piece: what is not as expected is an error that names its place.
+
+An :class:`Item` is a value that knows its place. A form is a function that makes what is meant of an item;
+:func:`record` and those behind it make one of others. :func:`check` checks what is taken apart later, by forms as data:
 
 str, int …            a value of that type
 NUMBER                a number that an element type can hold, NaN and infinities as text
@@ -14,11 +17,263 @@ a function            the form that it gives for the value
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
-from minuend.errors import FileFormatError, listed, shown
+from minuend.errors import FileFormatError, MinuendError, SpecError, cut, listed, near, shown
+
+T = TypeVar("T")
+D = TypeVar("D")
+Path: TypeAlias = tuple[str | int, ...]
+Test: TypeAlias = Callable[[T], object]
+
+_LARGEST = (1 << 63) - 1
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def format_path(path: Path, root: str = "") -> str:
+    """Write a path as JavaScript does: ``resources.A.initialValues[3]``.
+
+    >>> format_path(("resources", "in/put", 0)), format_path(("a",), "it")
+    ('resources["in/put"][0]', 'it.a')
+    """
+    parts = []
+    for key in path:
+        plain = isinstance(key, str) and _PLAIN_KEY.fullmatch(key)
+        short = cut(key) if isinstance(key, str) else key
+        parts.append(f".{short}" if plain else f"[{json.dumps(short, ensure_ascii=False)}]")
+    return root + "".join(parts) if root else "".join(parts).removeprefix(".")
+
+
+class Origin:
+    """Where values come from, by the name that messages call it; others word their errors in another way."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def place(self, path: Path) -> str:
+        """Name the place of a value."""
+        return format_path(path, self.name)
+
+    def error(self, path: Path, message: str) -> str:
+        """Return the text of an error about a value."""
+        return f"{self.place(path)} {message}"
+
+    def came(self, value: object) -> str:
+        """Say what stands at a place, as the message of an error begins."""
+        return f"is {shown(value)}"
+
+
+class Stated(Origin):
+    """Something that a header states, whose errors name the last key alone."""
+
+    def error(self, path: Path, message: str) -> str:
+        return f"{self.name} states the {path[-1]} {message}"
+
+    def came(self, value: object) -> str:
+        return shown(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value with its place. What expects something raises a FileFormatError where it is something else."""
+
+    origin: Origin
+    path: Path
+    value: object
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return self.origin.place(self.path)
+
+    def error(self, message: str, kind: type[MinuendError] = FileFormatError) -> MinuendError:
+        """Return an error with this place."""
+        return kind(self.origin.error(self.path, message))
+
+    def wrong(self, wanted: str) -> MinuendError:
+        """Return the error of a value that is something else than ``wanted``."""
+        return self.error(f"{self.origin.came(self.value)}; expected {wanted}")
+
+    def made(self, make: Callable[[Any], T], value: object) -> T:
+        """Return what a function makes of a value; its errors get this place."""
+        try:
+            return make(value)
+        except (SpecError, TypeError) as error:
+            raise self.error(str(error)) from None
+
+    # ---- objects and lists ------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: str | int) -> Item:
+        held: Any = self.value
+        return Item(self.origin, (*self.path, key), held[key])
+
+    def get(self, key: str) -> Item | None:
+        """Return a member of an object, or ``None`` where it has none of that name."""
+        return self[key] if key in self.object() else None
+
+    def need(self, key: str) -> Item:
+        """Return a member that has to be there."""
+        found = self.get(key)
+        if found is None:
+            raise self.error(f"there is no {key!r}; it is required")
+        return found
+
+    def read(self, key: str, form: Form[T], default: D) -> T | D:
+        """Return what a form makes of a member, or the default where there is none."""
+        found = self.get(key)
+        return default if found is None else form(found)
+
+    def object(self, wanted: str = "an object") -> dict[str, object]:
+        """Return the value, which is an object."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(wanted)
+        return self.value
+
+    def members(self, wanted: str = "an object") -> Iterator[tuple[str, Item]]:
+        """Walk an object."""
+        return ((key, self[key]) for key in self.object(wanted))
+
+    def only(self, known: Collection[str], required: Iterable[str] = ()) -> None:
+        """Check that an object has no keys but the known ones, and all that are required."""
+        found = self.object()
+        for key in found:
+            if key not in known:
+                raise FileFormatError(
+                    f"{self.place} has the key {shown(key)}{near(key, known)}; expected {listed(known)}"
+                )
+        for key in required:
+            if key not in found:
+                raise FileFormatError(f"{self.place} lacks the key {key!r}; expected {listed(required, 'and')}")
+
+    def list(self, wanted: str = "a list") -> list[Item]:
+        """Return the entries of a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong(wanted)
+        return [self[i] for i in range(len(self.value))]
+
+    def sizes(self, wanted: str) -> tuple[int, ...]:
+        """Return the value, which is a list of whole numbers from 0 on."""
+        found = self.value
+        if not isinstance(found, list) or not all(type(one) is int and one >= 0 for one in found):
+            raise self.wrong(wanted)
+        return tuple(found)
+
+    # ---- values -----------------------------------------------------------------------------------------------
+
+    def string(self, wanted: str = "a string", fits: Test[str] = lambda _: True) -> str:
+        """Return the value, which is a string that fits."""
+        if not isinstance(self.value, str) or not fits(self.value):
+            raise self.wrong(wanted)
+        return self.value
+
+    def boolean(self) -> bool:
+        """Return the value, which is true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false")
+        return self.value
+
+    def integer(self, lowest: int = 0, highest: int = _LARGEST, wanted: str = "") -> int:
+        """Return the value, which is an integer in a range."""
+        if type(self.value) is not int or not lowest <= self.value <= highest:
+            raise self.wrong(wanted or f"an integer from {lowest} to {highest}")
+        return self.value
+
+    def number(self, wanted: str, fits: Test[float]) -> float:
+        """Return the value, which is a number that fits."""
+        found = self.value
+        if not isinstance(found, int | float) or isinstance(found, bool) or not fits(found):
+            raise self.wrong(wanted)
+        return found
+
+
+# ---- forms ------------------------------------------------------------------------------------------------------
+
+Form: TypeAlias = Callable[[Item], T]
+
+
+def record(make: Callable[..., T], **forms: Form[object]) -> Form[T]:
+    """The form of an object with exactly these keys, of whose members something is made."""
+
+    def read(item: Item) -> T:
+        item.only(forms, forms)
+        return make(**{key: form(item[key]) for key, form in forms.items()})
+
+    return read
+
+
+def one_of(names: Collection[str]) -> Form[str]:
+    """The form of a text that is one of these."""
+    return lambda item: item.string(listed(names), names.__contains__)
+
+
+def many(form: Form[T]) -> Form[tuple[T, ...]]:
+    """The form of a list of values of one form."""
+    return lambda item: tuple(map(form, item.list()))
+
+
+def by_name(form: Form[T]) -> Form[dict[str, T]]:
+    """The form of an object whose members have one form."""
+    return lambda item: {key: form(one) for key, one in item.members()}
+
+
+def optional(form: Form[T]) -> Form[T | None]:
+    """A form, or null."""
+    return lambda item: None if item.value is None else form(item)
+
+
+# ---- JSON -------------------------------------------------------------------------------------------------------
+
+
+class _Twice(Exception):
+    """A key that an object has twice."""
+
+
+def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "") -> Any:
+    """Read JSON in which no key stands twice in an object.
+
+    Args:
+        raw: the text. name: what messages call the file. wanted: what it is to be. part: the part of it that this is.
+
+    Raises:
+        FileFormatError: it is none.
+    """
+    try:
+        return json.loads(raw if isinstance(raw, str) else raw.decode(), object_pairs_hook=_unique)
+    except _Twice as error:
+        where = f" in its {part}" if part else ""
+        raise FileFormatError(f"{name} names {shown(error.args[0])} twice{where}; expected names that differ") from None
+    except (ValueError, RecursionError) as error:
+        what = f"has a {part} that is" if part else "is"
+        raise FileFormatError(f"{name} {what} no JSON ({error}); expected {wanted}") from None
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Twice(next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1))
+    return found
+
+
+# ---- forms as data ----------------------------------------------------------------------------------------------
+
+_BEYOND = 1 << 66  # the contract's numbers are differences of 64-bit integers at the most; others are floats
+_SPECIAL = frozenset(("nan", "inf", "-inf"))
+
+
+class _Number:
+    def check(self, item: Item) -> None:
+        value = item.value
+        if not (type(value) is float or (type(value) is int and abs(value) < _BEYOND)):
+            item.string(f"a number, or {_one_of(_SPECIAL)}", _SPECIAL.__contains__)
+
+
+NUMBER = _Number()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +282,26 @@ class Names:
 
     known: frozenset[str]
 
+    def check(self, item: Item) -> None:
+        """Check a value."""
+        names = [one.string(_one_of(self.known), self.known.__contains__) for one in item.list()]
+        if len(set(names)) != len(names):
+            raise item.wrong("names that differ")
+
 
 @dataclass(frozen=True, slots=True)
 class Under:
     """An object whose keys are known names, each with a value of one form."""
 
     known: frozenset[str]
-    form: Any
+    form: object
+
+    def check(self, item: Item) -> None:
+        """Check a value."""
+        if item.object().keys() - self.known:
+            item.only(sorted(self.known))
+        for _, one in item.members():
+            _check(one, self.form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +310,12 @@ class Below:
 
     count: int
 
-
-class _Number:
-    pass
-
-
-NUMBER = _Number()
-_SPECIAL = ("nan", "inf", "-inf")
-_BEYOND = 1 << 66  # the contract's numbers are differences of 64-bit integers at the most; others are floats
+    def check(self, item: Item) -> None:
+        """Check a value."""
+        item.integer(0, self.count - 1, f"a whole number from 0 to below {self.count}")
 
 
-def check(value: Any, form: Any, place: str) -> None:
+def check(value: object, form: object, place: str) -> None:
     """Check that a value has a form.
 
     Raises:
@@ -64,67 +327,43 @@ def check(value: Any, form: Any, place: str) -> None:
     ...
     minuend.errors.FileFormatError: it.a[1] is '2'; expected int
     """
+    _check(Item(Origin(place), (), value), form)
+
+
+def _check(item: Item, form: Any) -> None:
     match form:
         case type():
-            _of(form, value, form.__name__, place)
-        case _Number():
-            if not (type(value) is float or (type(value) is int and abs(value) < _BEYOND) or _is_one(value, _SPECIAL)):
-                raise _other(value, f"a number, or one of {_quoted(_SPECIAL)}", place)
+            if type(item.value) is not form:
+                raise item.wrong(form.__name__)
         case frozenset():
-            if not _is_one(value, form):
-                raise _other(value, f"one of {_quoted(form)}", place)
-        case Below():
-            if type(value) is not int or not 0 <= value < form.count:
-                raise _other(value, f"a whole number from 0 to below {form.count}", place)
-        case list() | tuple() | Names():
-            _check_list(value, form, place)
-        case dict() | Under():
-            _check_object(value, form, place)
+            item.string(_one_of(form), form.__contains__)
+        case _Number() | Names() | Under() | Below():
+            form.check(item)
+        case tuple():
+            wanted = f"a list of {len(form)}"
+            if len(item.list(wanted)) != len(form):
+                raise item.wrong(wanted)
+            for one, inner in zip(item.list(), form, strict=True):
+                _check(one, inner)
+        case list():
+            for one in item.list():
+                _check(one, form[0])
+        case dict():
+            _check_members(item, form)
         case _:
-            check(value, form(value), place)
+            _check(item, form(item.value))
 
 
-def _check_list(value: Any, form: Any, place: str) -> None:
-    wanted = f"a list of {len(form)}" if isinstance(form, tuple) else "a list"
-    items = _of(list, value, wanted, place)
-    if isinstance(form, tuple) and len(items) != len(form):
-        raise _other(value, wanted, place)
-    inner = form if isinstance(form, tuple) else [form.known if isinstance(form, Names) else form[0]] * len(items)
-    for i, (item, one) in enumerate(zip(items, inner, strict=True)):
-        check(item, one, f"{place}[{i}]")
-    if isinstance(form, Names) and len(set(items)) != len(items):
-        raise _other(value, "names that differ", place)
-
-
-def _check_object(value: Any, form: Any, place: str) -> None:
-    items = _of(dict, value, "an object", place)
-    if isinstance(form, Under):
-        for key, item in items.items():
-            if key not in form.known:
-                raise _other(key, f"one of {_quoted(form.known)}", f"a key of {place}")
-            check(item, form.form, f"{place}.{key}")
-        return
-    for key, inner in form.items():
+def _check_members(item: Item, forms: dict[str, object]) -> None:
+    found = item.object()
+    for key, form in forms.items():
         name = key.removesuffix("?")
-        if name in items:
-            check(items[name], inner, f"{place}.{name}")
+        if name in found:
+            _check(item[name], form)
         elif name == key:
-            raise _other(value, f"an object with {name!r}", place)
+            raise item.wrong(f"an object with {name!r}")
 
 
-def _is_one(value: Any, known: Collection[str]) -> bool:
-    return isinstance(value, str) and value in known
-
-
-def _of(kind: type, value: Any, wanted: str, place: str) -> Any:
-    if type(value) is not kind:
-        raise _other(value, wanted, place)
-    return value
-
-
-def _other(value: Any, wanted: str, place: str) -> FileFormatError:
-    return FileFormatError(f"{place} is {shown(value)}; expected {wanted}")
-
-
-def _quoted(names: Collection[str]) -> str:
-    return listed(map(repr, sorted(names)))
+@functools.cache
+def _one_of(names: frozenset[str]) -> str:
+    return f"one of {listed(map(repr, sorted(names)))}"

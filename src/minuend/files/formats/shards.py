@@ -24,6 +24,7 @@ from minuend.files.addresses import URL
 from minuend.files.base import NO_TEXT, Result, Shard, Tensor, TensorFile, clipped, quoted
 from minuend.files.formats import safetensors
 from minuend.files.transaction.writing import new_file
+from minuend.schema import parse_json
 
 SUFFIXES = (".safetensors.index.json",)
 NAMED = True
@@ -83,12 +84,7 @@ def _weight_map(index: str) -> dict[str, str]:
     source = sources.open_source(index)
     if source.size > _LONGEST_INDEX:
         raise FileFormatError(f"{index} has {source.size} bytes; an index has {_LONGEST_INDEX} at most")
-    try:
-        data = json.loads(source.read(0, source.size).tobytes().decode(), object_pairs_hook=safetensors.unique)
-    except safetensors.DuplicateKeyError as error:
-        raise FileFormatError(f"{index} names {clipped(error.args[0])} twice; expected names that differ") from None
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{index} is no JSON ({error}); expected an index of safetensors files") from None
+    data = parse_json(source.read(0, source.size).tobytes(), index, "an index of safetensors files")
     places = data.get(_MAP) if isinstance(data, dict) else None
     if not isinstance(places, dict) or not places or not all(isinstance(name, str) for name in places.values()):
         raise FileFormatError(f"{index} has no {_MAP!r} of names of tensors and of their files; expected an index")
