@@ -51,7 +51,13 @@ def format_path(path: Path, root: str = "") -> str:
 
 
 class Origin:
-    """Where values come from, by the name that messages call it; others word their errors in another way."""
+    """Where values come from, by the name that messages call it.
+
+    Attributes:
+        says: the text of an error. came: what it says of a value. keyed: what has keys.
+    """
+
+    says, came, keyed = "{place} {message}", "is {value}", "an object"
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -62,21 +68,20 @@ class Origin:
 
     def error(self, path: Path, message: str) -> str:
         """Return the text of an error about a value."""
-        return f"{self.place(path)} {message}"
+        return self.says.format(place=self.place(path), message=message)
 
-    def came(self, value: object) -> str:
-        """Say what stands at a place, as the message of an error begins."""
-        return f"is {shown(value)}"
+    def shown(self, value: object) -> str:
+        """Quote a value."""
+        return shown(value)
 
 
 class Stated(Origin):
     """Something that a header states, whose errors name the last key alone."""
 
-    def error(self, path: Path, message: str) -> str:
-        return f"{self.name} states the {path[-1]} {message}"
+    came = "{value}"
 
-    def came(self, value: object) -> str:
-        return shown(value)
+    def place(self, path: Path) -> str:
+        return f"{self.name} states the {path[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,8 @@ class Item:
 
     def wrong(self, wanted: str) -> MinuendError:
         """Return the error of a value that is something else than ``wanted``."""
-        return self.error(f"{self.origin.came(self.value)}; expected {wanted}")
+        came = self.origin.came.format(value=self.origin.shown(self.value))
+        return self.error(f"{came}; expected {wanted}")
 
     def made(self, make: Callable[[Any], T], value: object) -> T:
         """Return what a function makes of a value; its errors get this place."""
@@ -129,13 +135,13 @@ class Item:
         found = self.get(key)
         return default if found is None else form(found)
 
-    def object(self, wanted: str = "an object") -> dict[str, object]:
+    def object(self, wanted: str = "") -> dict[str, object]:
         """Return the value, which is an object."""
         if not isinstance(self.value, dict):
-            raise self.wrong(wanted)
+            raise self.wrong(wanted or self.origin.keyed)
         return self.value
 
-    def members(self, wanted: str = "an object") -> Iterator[tuple[str, Item]]:
+    def members(self, wanted: str = "") -> Iterator[tuple[str, Item]]:
         """Walk an object."""
         return ((key, self[key]) for key in self.object(wanted))
 
@@ -217,9 +223,9 @@ def many(form: Form[T]) -> Form[tuple[T, ...]]:
     return lambda item: tuple(map(form, item.list()))
 
 
-def by_name(form: Form[T]) -> Form[dict[str, T]]:
+def by_name(form: Form[T], wanted: str = "") -> Form[dict[str, T]]:
     """The form of an object whose members have one form."""
-    return lambda item: {key: form(one) for key, one in item.members()}
+    return lambda item: {key: form(one) for key, one in item.members(wanted)}
 
 
 def optional(form: Form[T]) -> Form[T | None]:

@@ -35,6 +35,8 @@ class Document(Origin):
         text: the text; ``None`` for a document that was built. name: the file's name, or ``""``.
     """
 
+    says, came = "{message}, at {place}", "{value} came"
+
     value: Any
     text: str | None = None
     name: str = ""
@@ -47,13 +49,9 @@ class Document(Origin):
             found.append(line_and_column(self.text, self._offset(path)))
         return f"{_place(path)} ({', '.join(found)})" if found else _place(path)
 
-    def error(self, path: Path, message: str) -> str:
-        """End with the place."""
-        return f"{message}, at {self.place(path)}"
-
-    def came(self, value: object) -> str:
+    def shown(self, value: object) -> str:
         """Name a value."""
-        return f"{describe(value)} came"
+        return describe(value)
 
     def _offset(self, path: Path) -> int:
         """Where a value begins. The text is read again for the first one alone, lists of numbers when they are used."""
