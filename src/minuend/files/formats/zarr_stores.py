@@ -27,6 +27,7 @@ from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
 from minuend.files.transaction import remote
 from minuend.files.transaction.output_paths import of
+from minuend.files.transaction.writing import appear
 
 
 class Limits(dict[str, int]):
@@ -149,9 +150,9 @@ class Written(LocalStore):  # type: ignore[misc]
         try:
             yield part
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.replace(os.path.join(str(self._spare.root), part), path)
         except OSError as error:
             raise of(self._output, error) from None
+        appear(os.path.join(str(self._spare.root), part), path, self._output)
 
 
 def opened(path: str) -> Any:

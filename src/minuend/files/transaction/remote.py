@@ -245,6 +245,3 @@ def check_unchanged() -> None:
 
 def _version(info: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(info[name]) for name in _VERSION if info.get(name) is not None}
-
-
-# ---- writing -------------------------------------------------------------------------------------------------------
