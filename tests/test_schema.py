@@ -7,7 +7,24 @@ from dataclasses import dataclass
 import pytest
 
 from minuend.errors import FileFormatError, SpecError
-from minuend.schema import Item, Origin, Stated, Under, by_name, check, many, one_of, optional, parse_json, record
+from minuend.schema import (
+    Form,
+    Item,
+    Origin,
+    Stated,
+    below,
+    by_name,
+    check,
+    element,
+    exactly,
+    fields,
+    many,
+    one_of,
+    optional,
+    parse_json,
+    record,
+    some_of,
+)
 
 
 @dataclass
@@ -76,11 +93,31 @@ def test_values_have_types_and_ranges() -> None:
 
 
 def test_keys_of_a_checked_object_are_among_the_known_ones() -> None:
-    form = Under(frozenset(("zero", "nan")), int)
+    form = by_name(Item.integer, known=frozenset(("zero", "nan")))
     check({"nan": 3}, form, "f")
     with pytest.raises(FileFormatError) as caught:
         check({"zeros": 3}, form, "f")
     assert str(caught.value) == "f has the key 'zeros' (did you mean 'zero'?); expected nan or zero"
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "message"),
+    [
+        (exactly(Item.string, Item.integer), ["a"], "f is ['a']; expected a list of 2"),
+        (exactly(Item.string, Item.integer), ["a", "b"], "f[1] is 'b'; expected an integer from 0 to "),
+        (fields({"a": Item.string, "b?": Item.string}), {"b": "c"}, "f is {'b': 'c'}; expected an object with 'a'"),
+        (fields({"a": Item.string, "b?": Item.string}), {"a": "c", "b": 3}, "f.b is 3; expected a string"),
+        (some_of(["a", "b"]), ["a", "c"], "f[1] is 'c'; expected one of 'a' or 'b'"),
+        (some_of(["a", "b"]), ["a", "a"], "f is ['a', 'a']; expected names that differ"),
+        (below(3), 3, "f is 3; expected a whole number from 0 to below 3"),
+        (element, "infinity", "f is 'infinity'; expected a number, or one of '-inf', 'inf' or 'nan'"),
+        (element, 1 << 66, "; expected a number, or one of '-inf', 'inf' or 'nan'"),
+    ],
+)
+def test_forms_are_made_of_forms(form: Form[object], value: object, message: str) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        check(value, form, "f")
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,15 @@
 """What JSON and TOML say, read piece by piece: what is not as expected is an error that names its place.
 
-An :class:`Item` is a value that knows its place. A form is a function that makes what is meant of an item;
-:func:`record` and those behind it make one of others. :func:`check` checks what is taken apart later, by forms as data:
-
-str, int …            a value of that type
-NUMBER                a number that an element type can hold, NaN and infinities as text
-[form]                a list of such values
-(form, form)          a list of exactly these
-{"key": form, …}      an object with these keys, and others that nobody reads; ``"key?"`` may be left out
-frozenset             one of these texts
-Names(frozenset)      a list of them, each once
-Below(count)          a whole number from 0 to below a count
-Under(frozenset, form)  an object whose keys are among them
-a function            the form that it gives for the value
+An :class:`Item` is a value that knows its place. A form is a function that makes what is meant of an item, and
+:func:`record`, :func:`many` and those beside them make forms of forms.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -213,9 +201,32 @@ def record(make: Callable[..., T], **forms: Form[object]) -> Form[T]:
     return read
 
 
-def one_of(names: Collection[str]) -> Form[str]:
-    """The form of a text that is one of these."""
-    return lambda item: item.string(listed(names), names.__contains__)
+def fields(forms: Mapping[str, Form[object]]) -> Form[dict[str, object]]:
+    """The form of an object with these keys, and others that nobody reads; ``"key?"`` may be left out."""
+
+    def read(item: Item) -> dict[str, object]:
+        found = item.object()
+        made: dict[str, object] = {}
+        for key, form in forms.items():
+            name = key.removesuffix("?")
+            if name in found:
+                made[name] = form(item[name])
+            elif name == key:
+                raise item.wrong(f"an object with {name!r}")
+        return made
+
+    return read
+
+
+def by_name(form: Form[T], wanted: str = "", known: frozenset[str] | None = None) -> Form[dict[str, T]]:
+    """The form of an object whose members have one form, and known names where some are known."""
+
+    def read(item: Item) -> dict[str, T]:
+        if known is not None and item.object().keys() - known:
+            item.only(sorted(known))
+        return {key: form(one) for key, one in item.members(wanted)}
+
+    return read
 
 
 def many(form: Form[T]) -> Form[tuple[T, ...]]:
@@ -223,14 +234,73 @@ def many(form: Form[T]) -> Form[tuple[T, ...]]:
     return lambda item: tuple(map(form, item.list()))
 
 
-def by_name(form: Form[T], wanted: str = "") -> Form[dict[str, T]]:
-    """The form of an object whose members have one form."""
-    return lambda item: {key: form(one) for key, one in item.members(wanted)}
+def exactly(*forms: Form[T]) -> Form[tuple[T, ...]]:
+    """The form of a list of values of these forms."""
+
+    def read(item: Item) -> tuple[T, ...]:
+        wanted = f"a list of {len(forms)}"
+        items = item.list(wanted)
+        if len(items) != len(forms):
+            raise item.wrong(wanted)
+        return tuple(form(one) for form, one in zip(forms, items, strict=True))
+
+    return read
 
 
 def optional(form: Form[T]) -> Form[T | None]:
     """A form, or null."""
     return lambda item: None if item.value is None else form(item)
+
+
+def one_of(known: Iterable[str]) -> Form[str]:
+    """The form of a text that is one of these."""
+    names = frozenset(known)
+    wanted = f"one of {listed(map(repr, sorted(names)))}"
+    return lambda item: item.string(wanted, names.__contains__)
+
+
+def some_of(known: Iterable[str]) -> Form[tuple[str, ...]]:
+    """The form of a list of known names, each once: no product of such lists is longer than that of all names."""
+    form = many(one_of(known))
+
+    def read(item: Item) -> tuple[str, ...]:
+        names = form(item)
+        if len(set(names)) != len(names):
+            raise item.wrong("names that differ")
+        return names
+
+    return read
+
+
+def below(count: int) -> Form[int]:
+    """The form of a whole number from 0 to below a count."""
+    return lambda item: item.integer(0, count - 1, f"a whole number from 0 to below {count}")
+
+
+_SPECIAL = frozenset(("nan", "inf", "-inf"))
+_BEYOND = 1 << 66  # the contract's numbers are differences of 64-bit integers at the most; others are floats
+
+
+def element(item: Item) -> object:
+    """The form of a number that an element type can hold, NaN and infinities as text."""
+    value = item.value
+    if type(value) is float or (type(value) is int and abs(value) < _BEYOND):
+        return value
+    return item.string("a number, or one of '-inf', 'inf' or 'nan'", _SPECIAL.__contains__)
+
+
+def check(value: object, form: Form[object], place: str) -> None:
+    """Check that a value has a form.
+
+    Raises:
+        FileFormatError: it has another one, with the place in the file.
+
+    >>> check({"a": [1, "2"]}, fields({"a": many(Item.integer), "b?": Item.string}), "it")
+    Traceback (most recent call last):
+    ...
+    minuend.errors.FileFormatError: it.a[1] is '2'; expected an integer from 0 to 9223372036854775807
+    """
+    form(Item(Origin(place), (), value))
 
 
 # ---- JSON -------------------------------------------------------------------------------------------------------
@@ -264,112 +334,3 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) != len(pairs):
         raise _Twice(next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1))
     return found
-
-
-# ---- forms as data ----------------------------------------------------------------------------------------------
-
-_BEYOND = 1 << 66  # the contract's numbers are differences of 64-bit integers at the most; others are floats
-_SPECIAL = frozenset(("nan", "inf", "-inf"))
-
-
-class _Number:
-    def check(self, item: Item) -> None:
-        value = item.value
-        if not (type(value) is float or (type(value) is int and abs(value) < _BEYOND)):
-            item.string(f"a number, or {_one_of(_SPECIAL)}", _SPECIAL.__contains__)
-
-
-NUMBER = _Number()
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """A list of known names, each once: so that no product of such lists is longer than that of all names."""
-
-    known: frozenset[str]
-
-    def check(self, item: Item) -> None:
-        """Check a value."""
-        names = [one.string(_one_of(self.known), self.known.__contains__) for one in item.list()]
-        if len(set(names)) != len(names):
-            raise item.wrong("names that differ")
-
-
-@dataclass(frozen=True, slots=True)
-class Under:
-    """An object whose keys are known names, each with a value of one form."""
-
-    known: frozenset[str]
-    form: object
-
-    def check(self, item: Item) -> None:
-        """Check a value."""
-        if item.object().keys() - self.known:
-            item.only(sorted(self.known))
-        for _, one in item.members():
-            _check(one, self.form)
-
-
-@dataclass(frozen=True, slots=True)
-class Below:
-    """A whole number from 0 to below a count."""
-
-    count: int
-
-    def check(self, item: Item) -> None:
-        """Check a value."""
-        item.integer(0, self.count - 1, f"a whole number from 0 to below {self.count}")
-
-
-def check(value: object, form: object, place: str) -> None:
-    """Check that a value has a form.
-
-    Raises:
-        FileFormatError: it has another one, with the place in the file.
-
-    >>> check({"a": [1, 2]}, {"a": [int], "b?": str}, "it")
-    >>> check({"a": [1, "2"]}, {"a": [int]}, "it")
-    Traceback (most recent call last):
-    ...
-    minuend.errors.FileFormatError: it.a[1] is '2'; expected int
-    """
-    _check(Item(Origin(place), (), value), form)
-
-
-def _check(item: Item, form: Any) -> None:
-    match form:
-        case type():
-            if type(item.value) is not form:
-                raise item.wrong(form.__name__)
-        case frozenset():
-            item.string(_one_of(form), form.__contains__)
-        case _Number() | Names() | Under() | Below():
-            form.check(item)
-        case tuple():
-            wanted = f"a list of {len(form)}"
-            if len(item.list(wanted)) != len(form):
-                raise item.wrong(wanted)
-            for one, inner in zip(item.list(), form, strict=True):
-                _check(one, inner)
-        case list():
-            for one in item.list():
-                _check(one, form[0])
-        case dict():
-            _check_members(item, form)
-        case _:
-            _check(item, form(item.value))
-
-
-def _check_members(item: Item, forms: dict[str, object]) -> None:
-    found = item.object()
-    for key, form in forms.items():
-        name = key.removesuffix("?")
-        if name in found:
-            _check(item[name], form)
-        elif name == key:
-            raise item.wrong(f"an object with {name!r}")
-
-
-@functools.cache
-def _one_of(names: frozenset[str]) -> str:
-    return f"one of {listed(map(repr, sorted(names)))}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minuend.operators.operator import Operator
 from minuend.runtimes.witness import Witness
-from minuend.schema import NUMBER
+from minuend.schema import Item, element, exactly, fields, many, one_of, optional
 
 if TYPE_CHECKING:
     from minuend.runtimes.reasons import Reason, ReleasesDiffer
@@ -101,12 +101,14 @@ OK = Answer("ok")
 
 # ---- as JSON ----------------------------------------------------------------------------------------------------
 
-ANSWER = {
-    "verdict": frozenset(VERDICTS),
-    "witness?": {"operands": [NUMBER], "got": NUMBER, "expected": NUMBER},
-    "message?": str,
-    "spans?": [lambda one: [(NUMBER, NUMBER)] if one is not None else type(None)],
-}
+ANSWER = fields(
+    {
+        "verdict": one_of(VERDICTS),
+        "witness?": fields({"operands": many(element), "got": element, "expected": element}),
+        "message?": Item.string,
+        "spans?": many(optional(many(exactly(element, element)))),
+    }
+)
 """The form of an answer (:mod:`minuend.schema`)."""
 
 

@@ -89,7 +89,8 @@ WRONG: dict[str, tuple[Edit, str]] = {
          ("d.safetensors has a manifest in which tensors.x has the key 'sha' (did you mean 'sha256'?); "
           "expected stored, sha256, base, changed or norm")),
     "stored in no known way": (manifest_with("tensors.x.stored", "xor"),
-         "d.safetensors has a manifest in which tensors.x.stored is 'xor'; expected unchanged, difference or whole"),
+         ("d.safetensors has a manifest in which tensors.x.stored is 'xor'; "
+          "expected one of 'difference', 'unchanged' or 'whole'")),
     "no hash": (manifest_with("tensors.x.sha256", "12"),
          "d.safetensors has a manifest in which tensors.x.sha256 is '12'; expected 64 hexadecimal digits"),
     "a size below 0": (manifest_with("files.0.size", -1),
