@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
-from minuend.files.addresses import CHAIN, is_web
+from minuend.files.addresses import CHAIN, URL, is_web
 from minuend.files.packages import need
 from minuend.files.streaming.reading import Array, new_buffer
 
@@ -98,7 +98,10 @@ def system_of(path: str, *, asynchronous: bool = False) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def errors_naming(path: str, *, written: bool = False) -> Iterator[None]:
-    """Say of which address it is what a file system raises: anything, of whatever package."""
+    """Say of which address it is what a file system raises: anything, of whatever package; paths are left alone."""
+    if URL not in path:
+        yield
+        return
     try:
         yield
     except (MinuendError, MemoryError):
