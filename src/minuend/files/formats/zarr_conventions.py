@@ -21,13 +21,13 @@ import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import Result, clipped
-from minuend.files.formats import conventions
+from minuend.files.formats import conventions, zarr_headers
 from minuend.files.formats.conventions import FILL
 from minuend.files.formats.coordinates import Axis, Companion
 from minuend.files.formats.missing import as_element
 from minuend.files.formats.zarr_headers import Node
 from minuend.files.stored_elements import Elements
-from minuend.files.streaming.regions import BAND_BYTES, Region, boxes, contiguous, extent
+from minuend.files.streaming.regions import Region, boxes
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _NUMBERS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
@@ -137,19 +137,15 @@ def in_attributes(result: Result, version: int, where: str) -> dict[str, Any]:
     Raises:
         FileFormatError: one that JSON does not hold.
     """
-    found = {}
-    for name, value in conventions.attributes_of(result).items():
-        plain = _plain(value)
-        try:
-            json.dumps(plain)
-        except (TypeError, ValueError):
-            if isinstance(value, np.ndarray | np.generic):
-                continue  # of a format that has other types
+    attributes = conventions.attributes_of(result)
+    found = in_json(attributes)
+    for name, value in attributes.items():
+        # NumPy's are of a format that has other types.
+        if name not in found and not isinstance(value, np.ndarray | np.generic):
             raise FileFormatError(
                 f"{where}: the attribute {clipped(name)} is a {type(value).__name__}, which JSON does not hold; "
                 "write to another format, or remove it from A"
-            ) from None
-        found[name] = plain
+            )
     nodata, follows = _nodata(result), _follows(result)
     if version == 2:
         found |= {_DIMENSIONS: _called(conventions.placed(result).axes)} if follows else {}
@@ -204,10 +200,7 @@ def companion(one: Companion, version: int) -> Written:
     """Return how an array that belongs to another one is written."""
     values = one.elements()
     dtype, shape = values.dtype, values.shape
-    itemsize = max(1, dtype.itemsize)
-    chunk = tuple(
-        max(1, dim) for dim in extent(next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
-    )
+    chunk = zarr_headers.band(shape, max(1, dtype.itemsize))
     attributes = {name: value for name, value in in_json(one.attributes).items() if name != FILL}
     fill = conventions.fill_of(one.attributes, dtype)
     chunks: dict[str, Callable[[], bytes]] = {
@@ -228,18 +221,8 @@ def companion(one: Companion, version: int) -> Written:
         }
         return Written(header, attributes | {_DIMENSIONS: _called(one.axes)}, chunks)
     kind, empty, codec = _of_version_3(dtype)
-    header = {
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": list(shape),
-        "data_type": kind,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunk)}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": empty,
-        "codecs": [codec, {"name": "gzip", "configuration": {"level": 1}}],
-        "dimension_names": _called(one.axes),
-        "storage_transformers": [],
-    }
+    codecs = [codec, {"name": "gzip", "configuration": {"level": 1}}]
+    header = zarr_headers.header_3(shape, kind, chunk, empty, codecs, dimension_names=_called(one.axes))
     return Written(header, attributes | ({} if fill is None else {FILL: _coded(fill, dtype)}), chunks)
 
 
@@ -253,16 +236,13 @@ def _is_json(value: Any) -> bool:
 
 def _of_version_3(dtype: np.dtype[Any]) -> tuple[Any, Any, dict[str, Any]]:
     """Return a type's name, what is empty of it, and the codec that makes bytes of it."""
-    numbers = {"name": "bytes"} | ({"configuration": {"endian": "little"}} if dtype.itemsize > 1 else {})
+    numbers = zarr_headers.bytes_codec(dtype.itemsize)
     match dtype.kind:
         case "O":
             return "string", "", {"name": _TEXT}
         case "S":
-            return (
-                {"name": "null_terminated_bytes", "configuration": {"length_bytes": dtype.itemsize}},
-                "",
-                {"name": "bytes"},
-            )
+            kind = {"name": "null_terminated_bytes", "configuration": {"length_bytes": dtype.itemsize}}
+            return kind, "", zarr_headers.bytes_codec(1)
         case "b":
             return "bool", False, numbers
     return dtype.name, 0.0 if dtype.kind == "f" else 0, numbers

@@ -15,7 +15,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,10 @@ from minuend.errors import FileFormatError, shown
 from minuend.files.base import Result, clipped
 from minuend.files.formats.missing import as_element
 from minuend.files.streaming.regions import BAND_BYTES, contiguous, extent
+from minuend.schema import Item, Stated
 
 _LONGEST = 16_000_000
 _DEEPEST = 100
-_LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
 _ZSTD: dict[str, Any] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
 _SHARDS = "sharding_indexed"
 
@@ -154,64 +154,60 @@ def check_form(node: Node, where: str) -> None:
     Raises:
         FileFormatError: a field that is missing, or is none of what the format knows.
     """
+
+    def stated(name: str, value: object) -> Item:
+        return Item(Stated(where), (name,), value)
+
     header = node.header
-    shape = _dims(header.get("shape"), 0, where, "the shape")
+    shape = _dims(stated("shape", header.get("shape")), 0)
     if node.version == 2:
-        grid, name = header.get("chunks"), "the chunks"
+        grid = stated("chunks", header.get("chunks"))
     else:
-        grid, name = _configured(header.get("chunk_grid"), "chunk_shape", where, "chunk_grid"), "the chunk shape"
-        _check_codecs(header.get("codecs"), where)
-    chunks = _dims(grid, 1, where, name, shape)
+        grid = stated("chunk shape", _configured(stated("chunk_grid", header.get("chunk_grid")), "chunk_shape"))
+        _check_codecs(stated("codecs", header.get("codecs")))
+    chunks = _dims(grid, 1, shape)
     if len(chunks) != len(shape):
-        raise FileFormatError(
-            f"{where} states {name} {chunks} of an array of shape {shape}; expected one for each axis"
-        )
+        raise grid.error(f"{chunks} of an array of shape {shape}; expected one for each axis")
 
 
-def _dims(data: Any, least: int, where: str, name: str, beside: Sequence[int] | None = None) -> tuple[int, ...]:
+def _dims(item: Item, least: int, beside: Sequence[int] = ()) -> tuple[int, ...]:
     """Return sizes; of a chunk, 0 is one where the array's is 0 too, as some writers have it."""
-    good = isinstance(data, list) and len(data) <= _DEEPEST
-    sizes = tuple(data) if good else ()
-    whole = all(type(one) is int and one < 1 << 63 for one in sizes)
-    axes = itertools.zip_longest(sizes, beside or (), fillvalue=None)
-    if not good or not whole or any(one < least and other != 0 for one, other in axes if one is not None):
-        raise FileFormatError(
-            f"{where} states {name} {shown(data)}; expected a list of whole numbers from {least} on, one for each axis"
-        )
-    return sizes
+    sizes = item.value if isinstance(item.value, list) and len(item.value) <= _DEEPEST else [None]
+    if not all(
+        type(one) is int and one < 1 << 63 and (one >= least or other == 0)
+        for one, other in itertools.zip_longest(sizes, beside[: len(sizes)])
+    ):
+        raise item.wrong(f"a list of whole numbers from {least} on, one for each axis")
+    return tuple(sizes)
 
 
-def _configured(data: Any, key: str, where: str, name: str) -> Any:
+def _configured(item: Item, key: str) -> object:
     """Return what a named object of version 3 has in its configuration."""
-    settings = data.get("configuration") if isinstance(data, dict) else None
+    settings = item.value.get("configuration") if isinstance(item.value, dict) else None
     if not isinstance(settings, dict) or key not in settings:
-        raise FileFormatError(
-            f"{where} states the {name} {shown(data)}; expected an object with a name and a configuration that has "
-            f"{key!r}"
-        )
+        raise item.wrong(f"an object with a name and a configuration that has {key!r}")
     return settings[key]
 
 
-def _check_codecs(codecs: Any, where: str, depth: int = 0) -> None:
+def _check_codecs(item: Item, depth: int = 0) -> None:
     """Check that codecs are named, and those in a shard too; its index has a size of its own, so it is not packed."""
+    codecs = item.value
     if not isinstance(codecs, list) or not codecs:
-        raise FileFormatError(f"{where} states the codecs {shown(codecs)}; expected a list of at least one")
+        raise item.wrong("a list of at least one")
     for one in codecs:
         name = one.get("name") if isinstance(one, dict) else one
         settings = one.get("configuration", {}) if isinstance(one, dict) else {}
         if not isinstance(name, str) or not isinstance(settings, dict):
-            raise FileFormatError(f"{where} states the codec {shown(one)}; expected an object with a name")
+            raise replace(item, path=("codec",), value=one).wrong("an object with a name")
         if name != _SHARDS:
             continue
-        _dims(settings.get("chunk_shape"), 1, where, "the chunk shape of its shards")
+        _dims(replace(item, path=("chunk shape of its shards",), value=settings.get("chunk_shape")), 1)
         if depth == _DEEPEST_SHARDS:
-            raise FileFormatError(f"{where} nests shards deeper than {depth}; expected fewer")
-        _check_codecs(settings.get("codecs"), where, depth + 1)
+            raise FileFormatError(f"{item.origin.name} nests shards deeper than {depth}; expected fewer")
+        _check_codecs(replace(item, value=settings.get("codecs")), depth + 1)
         index = settings.get("index_codecs", _INDEX)
         if any(word not in _INDEX for word in _names(index)):
-            raise FileFormatError(
-                f"{where} states the codecs {shown(index)} of the index of its shards; expected bytes and crc32c"
-            )
+            raise item.error(f"{shown(index)} of the index of its shards; expected bytes and crc32c")
 
 
 _INDEX = ("bytes", "endian", "crc32c")
@@ -287,7 +283,7 @@ def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
         elif name == "blosc":
             settings["typesize"] = dtype.itemsize
         elif issubclass(get_codec_class(name), ArrayBytesCodec):
-            name, settings = "bytes", _LITTLE["configuration"] if dtype.itemsize > 1 else {}
+            name, settings = "bytes", {"endian": "little"} if dtype.itemsize > 1 else {}
         elif issubclass(get_codec_class(name), ArrayArrayCodec) and name != "transpose":
             continue
         stated = settings or ("configuration" in codec and name == codec["name"] != "bytes")
@@ -297,20 +293,39 @@ def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
 
 def _plain_header(result: Result) -> dict[str, Any]:
     """Return the header of an array whose A had none, or another shape."""
-    shape, itemsize = result.shape, result.element.itemsize
-    chunks = result.chunks or extent(next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
+    chunks = result.chunks or band(result.shape, result.element.itemsize)
+    fill = 0 if result.element.is_integer else 0.0
+    codecs = [bytes_codec(result.element.itemsize), _ZSTD]
+    return header_3(result.shape, result.element.memory.name, chunks, fill, codecs, attributes={})
+
+
+def header_3(
+    shape: Sequence[int], kind: Any, chunks: Sequence[int], fill: Any, codecs: list[Any], **others: Any
+) -> dict[str, Any]:
+    """Return the header of an array of version 3."""
     return {
         "zarr_format": 3,
         "node_type": "array",
         "shape": list(shape),
-        "data_type": result.element.memory.name,
+        "data_type": kind,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [max(1, dim) for dim in chunks]}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": 0 if result.element.is_integer else 0.0,
-        "codecs": [_LITTLE if itemsize > 1 else {"name": "bytes"}, _ZSTD],
-        "attributes": {},
+        "fill_value": fill,
+        "codecs": codecs,
+        **others,
         "storage_transformers": [],
     }
+
+
+def bytes_codec(itemsize: int) -> dict[str, Any]:
+    """Return the codec of version 3 that makes bytes of numbers."""
+    return {"name": "bytes"} | ({"configuration": {"endian": "little"}} if itemsize > 1 else {})
+
+
+def band(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Return the chunk of an array that has none yet, each dim 1 at least."""
+    first = next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape))
+    return tuple(max(1, dim) for dim in extent(first))
 
 
 def grid_of(version: int, header: Mapping[str, Any]) -> tuple[int, ...]:
