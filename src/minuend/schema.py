@@ -51,7 +51,6 @@ class Origin:
         self.name = name
 
     def place(self, path: Path) -> str:
-        """Name the place of a value."""
         return format_path(path, self.name)
 
     def error(self, path: Path, message: str) -> str:
@@ -59,7 +58,6 @@ class Origin:
         return self.says.format(place=self.place(path), message=message)
 
     def shown(self, value: object) -> str:
-        """Quote a value."""
         return shown(value)
 
 
@@ -130,7 +128,6 @@ class Item:
         return self.value
 
     def members(self, wanted: str = "") -> Iterator[tuple[str, Item]]:
-        """Walk an object."""
         return ((key, self[key]) for key in self.object(wanted))
 
     def only(self, known: Collection[str], required: Iterable[str] = ()) -> None:
@@ -146,7 +143,6 @@ class Item:
                 raise FileFormatError(f"{self.place} lacks the key {key!r}; expected {listed(required, 'and')}")
 
     def list(self, wanted: str = "a list") -> list[Item]:
-        """Return the entries of a list."""
         if not isinstance(self.value, list):
             raise self.wrong(wanted)
         return [self[i] for i in range(len(self.value))]
@@ -167,7 +163,6 @@ class Item:
         return self.value
 
     def boolean(self) -> bool:
-        """Return the value, which is true or false."""
         if not isinstance(self.value, bool):
             raise self.wrong("true or false")
         return self.value

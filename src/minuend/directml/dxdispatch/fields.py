@@ -17,12 +17,10 @@ UINT32 = 2**32 - 1
 
 
 def uint32(item: Item) -> int:
-    """Read an integer of 32 bits."""
     return item.integer(0, UINT32)
 
 
 def uint64(item: Item) -> int:
-    """Read an integer of 64 bits."""
     return item.integer(0, 2**64 - 1)
 
 

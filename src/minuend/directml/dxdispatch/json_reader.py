@@ -50,7 +50,6 @@ class Document(Origin):
         return f"{_place(path)} ({', '.join(found)})" if found else _place(path)
 
     def shown(self, value: object) -> str:
-        """Name a value."""
         return describe(value)
 
     def _offset(self, path: Path) -> int:

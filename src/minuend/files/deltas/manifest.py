@@ -83,7 +83,6 @@ class Manifest:
     removed: Mapping[str, Base]
 
     def to_text(self) -> str:
-        """Write it as JSON."""
         return json.dumps(plain(self), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -14,7 +14,7 @@ from minuend.files.base import clipped
 from minuend.files.deltas import byte_planes
 from minuend.files.deltas.checkpoints import Checkpoint, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES, Delta, Packed
-from minuend.files.deltas.hashing import Done, Hashing
+from minuend.files.deltas.hashing import Hashing, Meter
 from minuend.files.deltas.manifest import Base
 from minuend.files.formats.safetensors import Span
 from minuend.files.streaming.pipeline import ahead
@@ -87,7 +87,7 @@ class Restoring:
     base: Checkpoint
     delta: Delta
     hashing: Hashing
-    done: Done
+    done: Meter
     wrong: Wrong
     skip: Collection[str] = ()
 
@@ -118,7 +118,7 @@ class Restoring:
                 yield functools.partial(self._restored, span, block)
 
     def _restored(self, span: Span, block: Packed) -> _Block:
-        patterns = self.delta.patterns(block)
+        patterns = block.patterns(self.delta.source)
         base = raw = None
         if block.cut.old:
             part, old = self.base.tensors[span.name]

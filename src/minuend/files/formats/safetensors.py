@@ -16,7 +16,7 @@ import functools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -53,12 +53,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     source = sources.open_source(path)
     known = _EVERY if every_type else _ELEMENTS
     found = layout(source, path, every_type=every_type)
-    openers: dict[str, Callable[[], Tensor]] = {
-        span.name: functools.partial(
-            _tensor, source, path, span.name, known=known, word=span.word, shape=span.shape, offset=span.offset
-        )
-        for span in found.spans
-    }
+    openers = {span.name: functools.partial(_tensor, source, path, known, span) for span in found.spans}
     return TensorFile(path, NAMED, openers, found.metadata)
 
 
@@ -194,25 +189,13 @@ def _check_spans(spans: list[tuple[int, int, str]], start: int, stop: int, path:
             )
 
 
-def _tensor(
-    source: Source,
-    path: str,
-    name: str,
-    *,
-    known: Mapping[str, ElementType],
-    word: str,
-    shape: tuple[int, ...],
-    offset: int,
-) -> Tensor:
-    if word not in known:
-        raise DTypeError(
-            "types",
-            f"element type {shown(word)}; expected {listed(_ELEMENTS)}",
-            where=f"{path} tensor {clipped(name)}",
-        )
-    element = known[word]
-    check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
-    return Tensor(name, element, shape, lambda: Contiguous(source, offset, element.memory, shape))
+def _tensor(source: Source, path: str, known: Mapping[str, ElementType], span: Span) -> Tensor:
+    where = f"{path} tensor {clipped(span.name)}"
+    if span.word not in known:
+        raise DTypeError("types", f"element type {shown(span.word)}; expected {listed(_ELEMENTS)}", where=where)
+    element = known[span.word]
+    check_shape(span.shape, element.itemsize, where)
+    return Tensor(span.name, element, span.shape, lambda: Contiguous(source, span.offset, element.memory, span.shape))
 
 
 def check(path: str, results: Sequence[Result]) -> None:
@@ -246,7 +229,12 @@ def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[l
     for result in order:
         begin, end = end, end + result.nbytes
         header[result.name] = {"dtype": WORDS[result.element.name], "shape": result.shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    text = encoded(header)
     head = len(text).to_bytes(8, "little") + text
     return order, head, len(head) + end
+
+
+def encoded(header: Mapping[str, Any]) -> bytes:
+    """Return a header as it is written, so long that what follows is aligned."""
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    return text + b" " * (-len(text) % 8)

@@ -59,13 +59,11 @@ class Chunked:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As they are stored."""
         found: np.dtype[Any] = self.array.dtype
         return found
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The array's."""
         return tuple(self.array.shape)
 
     def read(self) -> Array:

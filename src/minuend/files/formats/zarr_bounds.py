@@ -83,15 +83,12 @@ class Bounded(BytesBytesCodec):  # type: ignore[misc]
     is_fixed_size = False
 
     def evolve_from_array_spec(self, array_spec: Any) -> Bounded:
-        """See ``zarr.abc.codec.Codec``."""
         return Bounded(self.inner.evolve_from_array_spec(array_spec), self.exact)
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
-        """See ``zarr.abc.codec.Codec``."""
         return int(self.inner.compute_encoded_size(input_byte_length, chunk_spec))
 
     def to_dict(self) -> Any:
-        """See ``zarr.abc.metadata.Metadata``."""
         return self.inner.to_dict()
 
     async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
@@ -143,7 +140,6 @@ class Numcodec:
         self._inner, self._limit = inner, limit
 
     def decode(self, raw: Any, out: Any = None) -> Any:
-        """Unpack."""
         unpack = _UNPACK.get(self._inner.codec_id)
         if unpack is None:
             found = self._inner.decode(raw)
@@ -152,7 +148,6 @@ class Numcodec:
         return unpack(np.asarray(raw).tobytes(), self._limit, self._inner.get_config())
 
     def get_config(self) -> Any:
-        """Return the codec's settings."""
         return self._inner.get_config()
 
 

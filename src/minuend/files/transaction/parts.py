@@ -70,7 +70,6 @@ class Part:
             os.unlink(self.path)
 
     def release(self) -> None:
-        """Let go of the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -11,7 +11,7 @@ import contextlib
 import posixpath
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -150,7 +150,7 @@ class Remote:
                 "ranges, copy it here"
             )
         self.size = int(size)
-        self._version = _version(info)
+        self._version = {name: str(info[name]) for name in _VERSION if info.get(name) is not None}
         if (noted := _watched.get()) is not None:
             noted.append(self)
         self._cached: OrderedDict[int, bytes] = OrderedDict()
@@ -244,7 +244,3 @@ def check_unchanged() -> None:
     """
     for one in _watched.get() or ():
         one.check_unchanged()
-
-
-def _version(info: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(info[name]) for name in _VERSION if info.get(name) is not None}

@@ -42,7 +42,6 @@ class Unfinished:
         self._system.invalidate_cache()
 
     def exists(self) -> bool:
-        """Whether anything is there."""
         with remote.errors_naming(self.path):
             return bool(self._system.exists(self._root) or self._system.find(self._root))
 
@@ -101,7 +100,6 @@ class Unfinished:
             self._system.rm(f"{self._root}/{_MARK}", recursive=True)
 
     def remove(self) -> None:
-        """Take everything away."""
         with remote.errors_naming(self.path), contextlib.suppress(FileNotFoundError):
             self._system.rm(self._root, recursive=True)
 
