@@ -305,7 +305,7 @@ class _Twice(Exception):
     """A key that an object has twice."""
 
 
-def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "") -> Any:
+def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "") -> object:
     """Read JSON in which no key stands twice in an object.
 
     Args:

@@ -91,7 +91,7 @@ def line_and_column(text: str, offset: int) -> str:
     return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Name a value for a message.
 
     >>> describe({}), describe("x"), describe(True), describe(2.5)
@@ -116,7 +116,7 @@ class _Parser:
         self.path: list[str | int] = list(path)
         self.at_once = not path
 
-    def parse(self) -> Any:
+    def parse(self) -> object:
         return self.value(self.gap(0))[0]
 
     def fail(self, offset: int, message: str) -> FileFormatError:
@@ -131,7 +131,7 @@ class _Parser:
             raise self.fail(end, "a comment that does not end; expected */")
         return end
 
-    def value(self, at: int) -> tuple[Any, int]:
+    def value(self, at: int) -> tuple[object, int]:
         if self.offsets is not None:
             self.offsets[tuple(self.path)] = at
         first = self.text[at : at + 1]
@@ -175,7 +175,7 @@ class _Parser:
             raise self.fail(at + error.pos, "an escape that JSON does not have") from None
         return value, end + 1
 
-    def list(self, at: int) -> tuple[list[Any], int]:
+    def list(self, at: int) -> tuple[list[object], int]:
         if self.at_once:
             found = _NUMBERS.match(self.text, at)
             if found is not None:
@@ -185,7 +185,7 @@ class _Parser:
                         return numbers, found.end()
                 except ValueError:
                     pass  # a trailing comma, or something that the slow way names
-        values: list[Any] = []
+        values: list[object] = []
         at = self.gap(at + 1)
         while self.text[at : at + 1] != "]":
             self.path.append(len(values))
@@ -195,8 +195,8 @@ class _Parser:
             at = self.next(at, "]")
         return values, at + 1
 
-    def object(self, at: int) -> tuple[dict[str, Any], int]:
-        values: dict[str, Any] = {}
+    def object(self, at: int) -> tuple[dict[str, object], int]:
+        values: dict[str, object] = {}
         at = self.gap(at + 1)
         while self.text[at : at + 1] != "}":
             if self.text[at : at + 1] != '"':

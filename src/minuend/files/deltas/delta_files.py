@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def tensor_key(name: str) -> str:
 
 
 def _header(manifest: Manifest, places: Mapping[str, tuple[int, int]]) -> bytes:
-    header: dict[str, Any] = {"__metadata__": {f"{KEY}.version": VERSION, KEY: manifest.to_text()}}
+    header: dict[str, object] = {"__metadata__": {f"{KEY}.version": VERSION, KEY: manifest.to_text()}}
     for key, (start, end) in places.items():
         header[key] = {"dtype": "U8", "shape": [end - start], "data_offsets": [start, end]}
     return safetensors.encoded(header)

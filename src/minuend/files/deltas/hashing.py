@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from minuend.files.deltas.checkpoints import Checkpoint, Part, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES
@@ -50,7 +49,7 @@ class Hashing:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def feed(self, *streams: tuple[Any, Array]) -> None:
+    def feed(self, *streams: tuple[hashlib._Hash, Array]) -> None:
         """Add bytes to each stream's hash."""
         for done in [self._pool.submit(one.update, data.data) for one, data in streams]:
             done.result()

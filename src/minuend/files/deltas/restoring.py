@@ -7,7 +7,6 @@ import functools
 import hashlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from minuend.core.shapes import format_shape
 from minuend.files.base import clipped
@@ -91,7 +90,7 @@ class Restoring:
     wrong: Wrong
     skip: Collection[str] = ()
 
-    def file(self, i: int, write: Callable[[Any], object]) -> None:
+    def file(self, i: int, write: Callable[[memoryview], object]) -> None:
         """Restore a file, and hand on its bytes in their order."""
         part = self.delta.tuned.parts[i]
         head = part.source.read(0, part.start)
@@ -127,7 +126,9 @@ class Restoring:
         found = byte_planes.restore(block.head, patterns, base, block.where)
         return _Block(found.view("u1"), raw)
 
-    def _tensor(self, span: Span, blocks: Iterator[_Block], whole: Any, write: Callable[[Any], object]) -> bool:
+    def _tensor(
+        self, span: Span, blocks: Iterator[_Block], whole: hashlib._Hash, write: Callable[[memoryview], object]
+    ) -> bool:
         """Write a tensor; return whether it and its base are as the delta says."""
         record = self.delta.manifest.tensors[span.name]
         own, from_base = hashlib.sha256(), hashlib.sha256()

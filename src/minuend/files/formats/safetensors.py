@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import IO
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
@@ -102,7 +102,7 @@ def layout(source: Source, path: str, *, every_type: bool = False, ask: bool = T
     return Layout(start, tuple(spans), metadata)
 
 
-def _ask_package(head: Any, size: int, path: str) -> None:
+def _ask_package(head: bytes | memoryview, size: int, path: str) -> None:
     """Have the package check a header, before a file of zeros that is as long as the elements and takes no place."""
     package = need("safetensors", "safetensors", path)
     with _copied(head, size) as copy:
@@ -114,7 +114,7 @@ def _ask_package(head: Any, size: int, path: str) -> None:
 
 
 @contextlib.contextmanager
-def _copied(head: Any, size: int) -> Iterator[str]:
+def _copied(head: bytes | memoryview, size: int) -> Iterator[str]:
     """Yield the path of a file that begins with a header; it has no name that a killed process would leave behind."""
     if os.path.isdir(_OPEN_FILES):
         with reading.unnamed() as stream:
@@ -130,7 +130,7 @@ def _copied(head: Any, size: int) -> Iterator[str]:
         yield path
 
 
-def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, str]]:
+def _header(source: Source, path: str) -> tuple[int, dict[str, object], dict[str, str]]:
     """Return where the elements start, the header without its metadata, and that."""
     total = source.size
     length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
@@ -214,7 +214,7 @@ def check(path: str, results: Sequence[Result]) -> None:
     _ask_package(head, size, path)
 
 
-def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+def write(stream: IO[bytes], results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
     order, head, _ = _laid_out(results, metadata)
     stream.write(head)
@@ -224,7 +224,7 @@ def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = 
 def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[list[Result], bytes, int]:
     """Return the tensors in the order of the file, everything before the elements, and the size of the file."""
     order = sorted(results, key=lambda result: (-result.element.itemsize, result.name))
-    header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
+    header: dict[str, object] = {_METADATA: dict(metadata)} if metadata else {}
     end = 0
     for result in order:
         begin, end = end, end + result.nbytes
@@ -234,7 +234,7 @@ def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[l
     return order, head, len(head) + end
 
 
-def encoded(header: Mapping[str, Any]) -> bytes:
+def encoded(header: Mapping[str, object]) -> bytes:
     """Return a header as it is written, so long that what follows is aligned."""
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     return text + b" " * (-len(text) % 8)

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from minuend.errors import FileFormatError, listed
 from minuend.files import sources
@@ -146,7 +145,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     for shard, own in places.values():
         with new_file(os.path.join(path, shard.file)) as stream:
             safetensors.write(stream, own, shard.metadata)
-    index: dict[str, Any] = {
+    index: dict[str, object] = {
         "metadata": {"total_size": sum(result.nbytes for result in results)},
         _MAP: {result.name: result.about.shard.file for result in results if result.about.shard},
     }

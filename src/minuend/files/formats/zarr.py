@@ -14,7 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from minuend.files.base import (
 from minuend.files.formats import conventions, zarr_conventions, zarr_headers
 from minuend.files.formats.conventions import Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts
+from minuend.files.formats.zarr_headers import Node
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import Array
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".zarr",)
 NAMED = True
 FOLDER = True
+_Json: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     return conventions.tensors_of(path, variables, groups, "array")
 
 
-def _variable(store: Any, path: str, node: Any, known: Collection[str], root: Stored, every_type: bool) -> Variable:
+def _variable(store: Any, path: str, node: Node, known: Collection[str], root: Stored, every_type: bool) -> Variable:
     where = f"{path} array {clipped(node.name)}" if node.name else path
     opened = functools.cache(lambda: _bounded(store, node, where))
     stored = replace(root, version=node.version, header=node.header, named=zarr_conventions.is_named(node))
@@ -162,7 +164,7 @@ def _variable(store: Any, path: str, node: Any, known: Collection[str], root: St
 
 
 def _tensor(
-    node: Any,
+    node: Node,
     where: str,
     opened: Callable[[], Any],
     stored: Stored,
@@ -184,11 +186,11 @@ def _grid(array: Any, where: str) -> tuple[int, ...]:
 
 
 def _companion(
-    node: Any,
+    node: Node,
     where: str,
     opened: Callable[[], Any],
     axes: tuple[Axis, ...],
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
 ) -> Companion | None:
     """Return an array that belongs to another; ``None`` where its type is none that is copied."""
     is_text = zarr_conventions.is_text(node)
@@ -202,7 +204,7 @@ def _companion(
     )
 
 
-def _bounded(store: Any, node: Any, where: str) -> Any:
+def _bounded(store: Any, node: Node, where: str) -> Any:
     """Open an array whose chunks are read and unpacked no further than its header says."""
     from minuend.files.formats import zarr_bounds
 
@@ -327,8 +329,8 @@ class Headers(Mapping[str, bytes]):
 def headers_of(path: str, results: Sequence[Result]) -> Mapping[str, bytes]:
     """Return all that stands beside the chunks, by its key; the outermost group comes last."""
     chunks: dict[str, Callable[[], bytes]] = {}
-    found: dict[str, Any] = {}
-    groups: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    found: dict[str, _Json] = {}
+    groups: dict[str, tuple[int, _Json]] = {}
     stated = conventions.groups_of(results)
     for name, result in zip(names_of(results), results, strict=True):
         version, header = zarr_headers.header_of(result)
@@ -354,12 +356,14 @@ def _groups_around(name: str) -> list[str]:
     return ["/".join(name.split("/")[:k]) for k in range(len(name.split("/")) if name else 0)]
 
 
-def _as_json(data: Mapping[str, Any]) -> bytes:
+def _as_json(data: _Json) -> bytes:
     return (json.dumps(data, indent=2) + "\n").encode()
 
 
-def _header(name: str, version: int, header: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
-    files: dict[str, Mapping[str, Any]] = {"zarr.json": {**header, "attributes": attributes}}
+def _header(
+    name: str, version: int, header: Mapping[str, object], attributes: Mapping[str, object]
+) -> dict[str, Mapping[str, object]]:
+    files: dict[str, _Json] = {"zarr.json": {**header, "attributes": attributes}}
     if version == 2:
         files = {".zarray" if "shape" in header else ".zgroup": header}
         files |= {".zattrs": attributes} if attributes else {}

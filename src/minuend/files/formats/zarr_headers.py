@@ -29,7 +29,7 @@ from minuend.schema import Item, Stated
 
 _LONGEST = 16_000_000
 _DEEPEST = 100
-_ZSTD: dict[str, Any] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
+_ZSTD: dict[str, object] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
 _SHARDS = "sharding_indexed"
 
 
@@ -88,7 +88,7 @@ def _node(store: Any, path: str, name: str) -> Node | None:
     return None
 
 
-def _json(store: Any, path: str, key: str) -> dict[str, Any] | None:
+def _json(store: Any, path: str, key: str) -> dict[str, object] | None:
     from minuend.files.formats import zarr_stores
 
     try:
@@ -109,7 +109,7 @@ def _json(store: Any, path: str, key: str) -> dict[str, Any] | None:
         raise FileFormatError(f"{path}/{key} is no JSON ({error}); expected a header of zarr") from None
 
 
-def _object(data: Any, where: str) -> dict[str, Any]:
+def _object(data: object, where: str) -> dict[str, object]:
     if not isinstance(data, dict):
         raise FileFormatError(f"{where} a JSON {type(data).__name__}; expected an object")
     return data
@@ -124,7 +124,7 @@ def is_consolidated(store: Any, root: Node) -> bool:
     return bool(root.header.get("consolidated_metadata") if root.version == 3 else zarr_stores.content(store, _LIST))
 
 
-def consolidated(headers: Mapping[str, Any], version: int) -> dict[str, Any]:
+def consolidated(headers: Mapping[str, Mapping[str, object]], version: int) -> dict[str, Mapping[str, object]]:
     """Return headers by key with such a list."""
     if version == 2:
         return {**headers, _LIST: {"metadata": headers, "zarr_consolidated_format": 1}}
@@ -214,7 +214,7 @@ _INDEX = ("bytes", "endian", "crc32c")
 _DEEPEST_SHARDS = 4
 
 
-def _names(codecs: Any) -> list[str]:
+def _names(codecs: object) -> list[str]:
     """Return what all codecs are called, those within others too."""
     if isinstance(codecs, str):
         return [codecs]
@@ -229,7 +229,7 @@ def _names(codecs: Any) -> list[str]:
 # ---- what is written -----------------------------------------------------------------------------------------------
 
 
-def header_of(result: Result) -> tuple[int, dict[str, Any]]:
+def header_of(result: Result) -> tuple[int, dict[str, object]]:
     """Return zarr's version and the header of an array that holds a result; version 2 has no attributes in it."""
     stored = result.about.stored
     dtype = result.element.memory
@@ -249,7 +249,7 @@ def header_of(result: Result) -> tuple[int, dict[str, Any]]:
     return 3, header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
 
 
-def _fill_of(header: Mapping[str, Any], element: ElementType) -> Any:
+def _fill_of(header: Mapping[str, Any], element: ElementType) -> object:
     """Return what A's header states of chunks that are not there; 0 where the difference's type does not have it."""
     fill = header.get("fill_value")
     return 0 if isinstance(fill, int) and as_element(fill, element) is None else fill
@@ -259,7 +259,7 @@ _ROUNDING = {"zfpy", "pcodec"}
 _ZLIB = {"id": "zlib", "level": 1}
 
 
-def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: ElementType) -> bool:
+def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[np.generic], element: ElementType) -> bool:
     """Whether a filter of version 2 gives back what goes in, in the difference's type."""
     if codec.get("id") == "shuffle":
         return True
@@ -267,7 +267,7 @@ def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: El
     return codec.get("id") == "delta" and element.is_integer and of_type
 
 
-def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
+def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[np.generic]) -> list[Any]:
     """Return the codecs of version 3 that give back what goes in, for the difference's type."""
     from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
     from zarr.registry import get_codec_class
@@ -291,7 +291,7 @@ def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
     return exact
 
 
-def _plain_header(result: Result) -> dict[str, Any]:
+def _plain_header(result: Result) -> dict[str, object]:
     """Return the header of an array whose A had none, or another shape."""
     chunks = result.chunks or band(result.shape, result.element.itemsize)
     fill = 0 if result.element.is_integer else 0.0
@@ -300,8 +300,8 @@ def _plain_header(result: Result) -> dict[str, Any]:
 
 
 def header_3(
-    shape: Sequence[int], kind: Any, chunks: Sequence[int], fill: Any, codecs: list[Any], **others: Any
-) -> dict[str, Any]:
+    shape: Sequence[int], kind: object, chunks: Sequence[int], fill: object, codecs: Sequence[object], **others: object
+) -> dict[str, object]:
     """Return the header of an array of version 3."""
     return {
         "zarr_format": 3,
@@ -317,7 +317,7 @@ def header_3(
     }
 
 
-def bytes_codec(itemsize: int) -> dict[str, Any]:
+def bytes_codec(itemsize: int) -> dict[str, object]:
     """Return the codec of version 3 that makes bytes of numbers."""
     return {"name": "bytes"} | ({"configuration": {"endian": "little"}} if itemsize > 1 else {})
 

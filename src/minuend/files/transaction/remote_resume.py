@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files.transaction import remote
@@ -103,12 +102,12 @@ class Unfinished:
         with remote.errors_naming(self.path), contextlib.suppress(FileNotFoundError):
             self._system.rm(self._root, recursive=True)
 
-    def _put(self, key: str, data: Any) -> None:
+    def _put(self, key: str, data: object) -> None:
         with remote.errors_naming(self.path, written=True):
             self._system.pipe_file(f"{self._root}/{key}", json.dumps(data).encode())
 
 
-def _parsed(raw: bytes, path: str) -> Any:
+def _parsed(raw: bytes, path: str) -> object:
     try:
         return json.loads(raw)
     except ValueError:

@@ -20,7 +20,6 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files.addresses import URL
@@ -31,7 +30,7 @@ from minuend.files.transaction.writing import PartFolder, appear, part_folder
 
 _JOURNAL, _SPARE = "journal", "spare"
 
-Entry = Sequence[Any]
+Entry = Sequence[object]
 """A line of the journal: which chunk, its length and checksum, and the counts of its elements."""
 
 
