@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from minuend.errors import FileFormatError, MinuendError
+from minuend.errors import MinuendError
 from minuend.files.transaction import remote
-from minuend.files.transaction.resume_journal import Entry, check_same
+from minuend.files.transaction.resume_journal import Entry, check_same, parsed
 
 _MARK = ".minuend-unfinished"
 _AT_ONCE, _OFTEN = 256, 5.0
@@ -51,10 +51,7 @@ class Unfinished:
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/identity")
         except FileNotFoundError:
             return None
-        found = _parsed(raw, self.path)
-        if not isinstance(found, dict):
-            raise _no_journal(self.path)
-        return found
+        return parsed(raw, dict, f"{self.path}/{_MARK}")
 
     def begin(self, identity: Mapping[str, str]) -> None:
         """Start the journal: what follows is only chunks."""
@@ -79,10 +76,7 @@ class Unfinished:
         for number in range(self._number):
             with remote.errors_naming(self.path):
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/{number:08}")
-            found = _parsed(raw, self.path)
-            if not isinstance(found, list):
-                raise _no_journal(self.path)
-            yield from found
+            yield from parsed(raw, list, f"{self.path}/{_MARK}")
 
     def go_on(self) -> None:
         """Take up what is there."""
@@ -105,17 +99,6 @@ class Unfinished:
     def _put(self, key: str, data: object) -> None:
         with remote.errors_naming(self.path, written=True):
             self._system.pipe_file(f"{self._root}/{key}", json.dumps(data).encode())
-
-
-def _parsed(raw: bytes, path: str) -> object:
-    try:
-        return json.loads(raw)
-    except ValueError:
-        raise _no_journal(path) from None
-
-
-def _no_journal(path: str) -> FileFormatError:
-    return FileFormatError(f"{path}/{_MARK} is no journal of this program; run without --resume")
 
 
 @contextlib.contextmanager

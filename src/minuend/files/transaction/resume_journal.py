@@ -20,6 +20,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files.addresses import URL
@@ -28,6 +29,7 @@ from minuend.files.transaction.output_paths import Place, of, place_of_new_folde
 from minuend.files.transaction.permissions import mode_of_new
 from minuend.files.transaction.writing import PartFolder, appear, part_folder
 
+T = TypeVar("T")
 _JOURNAL, _SPARE = "journal", "spare"
 
 Entry = Sequence[object]
@@ -69,13 +71,10 @@ class Unfinished:
         """Yield what an earlier run finished; to be gone through before anything is added."""
         if not self.begun:
             return
-        try:
-            with open(self.journal, "rb") as stream:
-                next(stream)
-                for line in stream:
-                    yield json.loads(line)
-        except ValueError:
-            raise FileFormatError(f"{self.journal} is no journal of this program; run without --resume") from None
+        with open(self.journal, "rb") as stream:
+            next(stream)
+            for line in stream:
+                yield parsed(line, list, self.journal)
 
     def begun_with(self) -> dict[str, str] | None:
         """Return what the journal is of, ``None`` where it was not begun; and make ready to write on after its last
@@ -89,12 +88,7 @@ class Unfinished:
                 end += len(line) if line.endswith(b"\n") else 0
         if not first.endswith(b"\n"):
             return None
-        try:
-            identity = json.loads(first)
-        except ValueError:
-            identity = None
-        if not isinstance(identity, dict):
-            raise FileFormatError(f"{self.journal} is no journal of this program; run without --resume")
+        identity = parsed(first, dict, self.journal)
         self._journal = _open(self.journal, 0)
         os.ftruncate(self._journal, end)
         return identity
@@ -112,6 +106,17 @@ class Unfinished:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise of(self.called, error) from None
+
+
+def parsed(raw: bytes, kind: type[T], where: str) -> T:
+    """Read a piece of a journal, which is an object or a list."""
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        found = None
+    if not isinstance(found, kind):
+        raise FileFormatError(f"{where} is no journal of this program; run without --resume")
+    return found
 
 
 def _open(path: str, flags: int) -> int:
