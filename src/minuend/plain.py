@@ -24,7 +24,7 @@ def grouped(rows: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
     return found
 
 
-def as_json(data: Any) -> str:
+def as_json(data: object) -> str:
     """Write anything as JSON, one newline at the end.
 
     >>> print(as_json({"low": float("-inf"), "shape": (2, 3)}), end="")
@@ -43,7 +43,7 @@ LEFT_OUT: Mapping[str, bool] = {"left out": True}
 """The metadata of a dataclass's field that is no data."""
 
 
-def plain(data: Any) -> Any:
+def plain(data: object) -> Any:
     """Return dataclasses as dicts and tuples as lists; numbers that JSON lacks (NaN, infinities) become strings."""
     if is_dataclass(data) and not isinstance(data, type):
         return {f.name: plain(getattr(data, f.name)) for f in fields(data) if f.metadata != LEFT_OUT}

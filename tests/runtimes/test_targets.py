@@ -249,20 +249,20 @@ def quoted(names: Iterable[str]) -> str:
     return listed(map(repr, sorted(names)))
 
 
-CLASSES = quoted((*VALUE_CLASSES, EVERY))
+CLASSES = listed(sorted((*VALUE_CLASSES, EVERY)))
 
 
 def _row(**changed: Any) -> dict[str, Any]:
     return {"rows": [{**MEASURED["rows"][0], **changed}]}
 
 
-ROW, ANSWER = "f.json.rows[0]", f"f.json.rows[0].answers.{EVERY}"
+ROW, ANSWER = "f.json.rows[0]", f'f.json.rows[0].answers["{EVERY}"]'
 OF_ROWS = [
     ({"rows": {}}, "f.json.rows is {}; expected a list"),
-    ({"date": None}, "f.json.date is None; expected str"),
+    ({"date": None}, "f.json.date is None; expected a string"),
     (_row(dtypes=["uint8", "u8"]), f"{ROW}.dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
     (_row(constants=["A", "A"]), f"{ROW}.constants is ['A', 'A']; expected names that differ"),
-    (_row(answers={"some": {}}), f"a key of {ROW}.answers is 'some'; expected one of {CLASSES}"),
+    (_row(answers={"some": {}}), f"{ROW}.answers has the key 'some'; expected {CLASSES}"),
     (_row(answers={EVERY: {"verdict": "no"}}), f"{ANSWER}.verdict is 'no'; expected one of {quoted(VERDICTS)}"),
     (
         _row(answers={EVERY: {"verdict": "ok", "witness": {**WITNESS, "got": "0"}}}),

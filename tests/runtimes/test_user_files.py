@@ -129,7 +129,7 @@ ROW = json.loads(targets.dump(made()))["rows"][0]
         (_changed(rows=[ROW, ROW]), " answers for onnx:14, uint8, same, none twice; expected one row for each"),
         (
             _changed(rows=[{**ROW, "answers": {EVERY: {"verdict": "fine"}}}]),
-            f".rows[0].answers.{EVERY}.verdict is 'fine'",
+            f".rows[0].answers[\"{EVERY}\"].verdict is 'fine'",
         ),
         (_changed(isa=["mmx"]), ".isa[0] is 'mmx'; expected one of "),
         (_changed(runtime="ort"), " names its runtime 'ort'; expected onnxruntime-cpu"),

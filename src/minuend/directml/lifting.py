@@ -14,13 +14,13 @@ from minuend.directml.api.desc import TensorDesc
 from minuend.directml.api.enums import DML_EXECUTION_FLAGS
 from minuend.directml.dxdispatch.dispatch import INPUTS, OUTPUT, TENSORS, Binding, Dispatch, Dispatchable
 from minuend.directml.dxdispatch.execution import Execution
-from minuend.directml.dxdispatch.json_reader import format_path
 from minuend.directml.dxdispatch.resources import Resource
 from minuend.directml.dxdispatch.views import View
 from minuend.directml.model import Model
 from minuend.directml.versions import DIALECT
 from minuend.errors import ConversionRefused
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
+from minuend.schema import format_path
 from minuend.standards.node import TensorType
 
 _ADVICE = "A graph has subtractions of whole tensors in row-major order; repeated operands become broadcasting."
@@ -48,7 +48,7 @@ class _Lifting(Attempts):
         for i, command in enumerate(self.model.commands):
             place = f"commands[{i}]"
             if not isinstance(command, Dispatch):
-                verb = str(command.item.value["type"])
+                verb = command.item["type"].string()
                 self.graph.losses.append(f"{place}: {verb} of {command.resource!r}")
                 continue
             one = self.model.dispatchables[command.dispatchable]
@@ -238,7 +238,7 @@ def _unsaid(model: Model) -> list[str]:
             continue
         said = [f"{tensor} is OWNED_BY_DML" for tensor in TENSORS if one.owned(tensor)]
         said += [] if one.flags == DML_EXECUTION_FLAGS.NONE else ["executionFlags"]
-        said += ["dmlCompileType"] if "dmlCompileType" in one.item.value else []
+        said += ["dmlCompileType"] if one.item.get("dmlCompileType") else []
         for tensor, desc in one.descs.items():
             least = TensorDesc(desc.data_type, desc.sizes, desc.strides).total_tensor_size_in_bytes
             said += [f"TotalTensorSizeInBytes of {tensor}"] if desc.total_tensor_size_in_bytes != least else []

@@ -28,7 +28,7 @@ from minuend.directml.dxdispatch.dispatch import (
 )
 from minuend.directml.dxdispatch.execution import Execution
 from minuend.directml.dxdispatch.fields import placed
-from minuend.directml.dxdispatch.json_reader import Document, Item, format_path, parse, starts_object
+from minuend.directml.dxdispatch.json_reader import Document, parse, starts_object
 from minuend.directml.dxdispatch.resources import Resource, read_resource
 from minuend.directml.operator import check_descs
 from minuend.directml.versions import DIALECT
@@ -36,6 +36,7 @@ from minuend.errors import FileFormatError, MinuendError, SpecError
 from minuend.files.streaming.reading import Array, read_bytes
 from minuend.files.transaction.writing import atomic
 from minuend.models import opening
+from minuend.schema import Item, format_path
 from minuend.standards.node import Node, TensorType
 from minuend.standards.version import OpVersion
 

@@ -34,20 +34,20 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import functools
 import json
 import os
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from minuend.errors import FileFormatError, MinuendError, SpecError, listed, near, shown
+from minuend.errors import FileFormatError, MinuendError, listed, near, shown
+from minuend.judging.globs import matches
 from minuend.judging.options import verdicts_of
 from minuend.models.ranges.assumed import Assumed, assumptions
 from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.tolerance import USUAL, Tolerance, Tolerances, names_target
+from minuend.schema import Form, Item, Origin, Path, by_name, record
 
 NAME = "minuend.toml"
 LARGEST = 16 << 20
@@ -58,8 +58,6 @@ DOTS = 200
 """Dots of the longest line: the time of a TOML key grows with the square of its parts."""
 WHOLE = "the whole model"
 """The node of an entry that accepts what a run of a model gave."""
-
-_ACCEPT = ("model", "node", "target", "verdict", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,68 +156,6 @@ class Config:
     def below(self, path: str) -> str:
         """Return a path that is relative to the file as one that is relative to the working directory."""
         return os.path.normpath(os.path.join(os.path.dirname(self.path), path))
-
-
-def matches(pattern: str, path: str) -> bool:
-    """Whether a path with ``/`` is the pattern, or one that it means: ``*`` within a name, ``**`` for any folders.
-
-    >>> matches("exports/*.onnx", "exports/a.onnx"), matches("*.onnx", "exports/a.onnx"), matches("**/a*", "a.onnx")
-    (True, False, True)
-    """
-    return path == pattern or _reached(_tokens(pattern.removeprefix("./")), path)
-
-
-def _reached(tokens: Sequence[str], path: str) -> bool:
-    """Whether tokens match a path; each token is tried once at each place, so the time is their product at most."""
-    places = {0}
-    for token in tokens:
-        if token == "**/":
-            first = min(places)
-            places |= {i + 1 for i in range(first, len(path)) if path[i] == "/"}
-        elif token == "**":
-            places = set(range(min(places), len(path) + 1))
-        elif token == "*":
-            places |= _within_names(places, path)
-        else:
-            places = {i + 1 for i in places if i < len(path) and _is_one(path[i], token)}
-        if not places:
-            return False
-    return len(path) in places
-
-
-def _within_names(places: Iterable[int], path: str) -> set[int]:
-    """Where ``*`` can end that begins at one of these places."""
-    found: set[int] = set()
-    for place in sorted(places):
-        end = place
-        while end < len(path) and path[end] != "/" and end + 1 not in found:
-            end += 1
-            found.add(end)
-    return found
-
-
-def _is_one(character: str, token: str) -> bool:
-    """Whether a character is what a token of one character or a class stands for."""
-    if len(token) == 1:
-        return character == token or (token == "?" and character != "/")
-    negated, ranges = _class(token) or (False, ())
-    return character != "/" and negated != any(low <= character <= high for low, high in ranges)
-
-
-@functools.lru_cache(maxsize=1024)
-def _tokens(pattern: str) -> tuple[str, ...]:
-    """Split a pattern into ``**/``, ``**``, ``*``, classes such as ``[a-z]``, and characters."""
-    parts = re.findall(r"\*\*/|\*\*|\*|\[[^\]/]+\]|.", pattern, re.DOTALL)
-    return tuple(one for part in parts for one in (part if part[0] == "[" and _class(part) is None else [part]))
-
-
-@functools.lru_cache(maxsize=1024)
-def _class(part: str) -> tuple[bool, tuple[tuple[str, str], ...]] | None:
-    """A class such as ``[a-z]`` or ``[!0-9]``: whether it is negated, and its ranges; ``None`` where it is none."""
-    inner = part[1:-1].removeprefix("!")
-    found = re.findall(r"(.)-(.)|(.)", inner, re.DOTALL)
-    ranges = tuple((one or low, one or high) for low, high, one in found)
-    return (part[1:2] == "!", ranges) if ranges and all(low <= high for low, high in ranges) else None
 
 
 # ---- finding and reading --------------------------------------------------------------------------------------
@@ -326,124 +262,120 @@ def parse(path: str, text: str) -> Config:
         raise FileFormatError(f"{path} is no TOML: {error}") from None
     except ValueError:  # which Python raises of integers of thousands of digits
         raise FileFormatError(f"{path} has an integer of more digits than are read") from None
-    _keys(path, "", data, ("models", "targets", "hint", "fail-on", "tolerate", "assume", "model", "target", "accept"))
-    rules = [Rule("", _assumed(path, "[assume]", data["assume"]), "[assume]")] if "assume" in data else []
-    for number, table in _tables(path, "model", data):
-        where = f"[[model]] number {number}"
-        _keys(path, where, table, ("path", "assume", "tolerate"), required=("path",))
-        if len(table) == 1:
-            raise FileFormatError(f"{path}: {where} says nothing of its models; expected assume or tolerate")
-        assume = _assumed(path, where, table.get("assume", {}), "assume")
-        rules.append(Rule(_text(path, where, table, "path"), assume, where, _tolerated(path, where, table)))
+    top = Item(_Toml(path), (), data)
+    top.only(("models", "targets", "hint", "fail-on", "tolerate", "assume", "model", "target", "accept"))
+    assume = top.read("assume", _assumed, None)
+    rules = [] if assume is None else [Rule("", assume, "[assume]")]
     return Config(
         path,
         text,
-        tuple(rules),
-        tuple(_accepted(path, number, table) for number, table in _tables(path, "accept", data)),
-        _usual(path, data),
-        _tolerated(path, "", data) or USUAL,
-        _on_targets(path, data.get("target", {})),
+        (*rules, *map(_rule, _tables(top, "model"))),
+        tuple(map(_accepted, _tables(top, "accept"))),
+        Usual(
+            top.read("models", _texts, ()),
+            top.read("targets", _texts, ()),
+            top.read("fail-on", _verdicts, None),
+            top.read("hint", _text, ""),
+        ),
+        top.read("tolerate", _tolerance, USUAL),
+        top.read("target", _on_targets, {}),
     )
 
 
-def _usual(path: str, data: Mapping[str, object]) -> Usual:
-    names = _texts(path, "", data, "fail-on")
-    try:
-        fail_on = verdicts_of(names) if "fail-on" in data else None
-    except SpecError as error:
-        raise FileFormatError(f"{path}: key 'fail-on': {error}") from None
-    models, targets = (_texts(path, "", data, key) for key in ("models", "targets"))
-    return Usual(models, targets, fail_on, _text(path, "", data, "hint"))
+class _Toml(Origin):
+    """A file whose errors name a table by its header, and then a key."""
+
+    says, came, keyed = "{place}: {message}", "{value}", "a table"
+
+    def place(self, path: Path) -> str:
+        if not path:
+            return self.name
+        if header := _header(path):
+            return f"{self.name}: {header}"
+        return f"{self.place(path[:-1])}{',' if path[:-1] else ':'} key {path[-1]!r}"
 
 
-def _tolerated(path: str, where: str, table: Mapping[str, object]) -> Tolerance | None:
-    """Return the severities that a table tolerates; ``None`` where it does not say."""
-    if "tolerate" not in table:
-        return None
-    try:
-        return Tolerance.of(_texts(path, where, table, "tolerate"))
-    except SpecError as error:
-        raise FileFormatError(f"{_place(path, where, 'tolerate')}: {error}") from None
+def _header(path: Path) -> str:
+    """Return what stands above a table; ``""`` for what is none."""
+    match path:
+        case ("assume",):
+            return "[assume]"
+        case (("model" | "accept") as name, int(i)):
+            return f"[[{name}]] number {i + 1}"
+        case ("target", str(name)):
+            return f"[target.{_quoted(name)}]"
+    return ""
 
 
-def _on_targets(path: str, found: object) -> Mapping[str, Tolerance]:
-    if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
-        raise FileFormatError(f"{path}: 'target' is {shown(found)}; expected tables, each as [target.\"openvino-cpu\"]")
-    tolerated: dict[str, Tolerance] = {}
-    for name, table in found.items():
-        where = f"[target.{_quoted(name)}]"
-        _keys(path, where, table, ("tolerate",), required=("tolerate",))
-        tolerated[name] = _tolerated(path, where, table) or Tolerance()
-    return tolerated
+def _tables(top: Item, name: str) -> list[Item]:
+    return top.read(name, lambda found: found.list(f"tables, each under [[{name}]]"), [])
 
 
-def _place(path: str, where: str, key: str) -> str:
-    return f"{path}: {where}, key {key!r}" if where else f"{path}: key {key!r}"
+def _rule(table: Item) -> Rule:
+    table.only(("path", "assume", "tolerate"), required=("path",))
+    if len(table.object()) == 1:
+        raise FileFormatError(f"{table.place} says nothing of its models; expected assume or tolerate")
+    assume = table.read("assume", _assumed, {})
+    return Rule(_glob(table["path"]), assume, _header(table.path), table.read("tolerate", _tolerance, None))
 
 
-def _texts(path: str, where: str, table: Mapping[str, object], key: str) -> tuple[str, ...]:
+def _verdicts(item: Item) -> frozenset[str]:
+    return item.made(verdicts_of, _texts(item))
+
+
+def _tolerance(item: Item) -> Tolerance:
+    return item.made(Tolerance.of, _texts(item))
+
+
+def _texts(item: Item) -> tuple[str, ...]:
     """Return the texts of a list; one may stand without it."""
-    value = table.get(key, [])
-    found = [value] if isinstance(value, str) else value
+    found = [item.value] if isinstance(item.value, str) else item.value
     if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
-        raise FileFormatError(f"{_place(path, where, key)}: {shown(value)}; expected a list of texts")
+        raise item.wrong("a list of texts")
     if any(len(one) > LONGEST for one in found):
-        raise FileFormatError(f"{_place(path, where, key)}: a text is longer than {LONGEST} characters")
+        raise item.error(f"a text is longer than {LONGEST} characters")
     return tuple(found)
 
 
-def _keys(
-    path: str, where: str, table: Mapping[str, object], known: tuple[str, ...], required: Iterable[str] = ()
-) -> None:
-    place = f"{path}: {where}" if where else path
-    for key in table:
-        if key not in known:
-            raise FileFormatError(f"{place} has the key {shown(key)}{near(key, known)}; expected {listed(known)}")
-    for key in required:
-        if key not in table:
-            raise FileFormatError(f"{place} lacks the key {key!r}; expected {listed(required, 'and')}")
+def _text(item: Item, fits: Callable[[str], object] = str.strip) -> str:
+    return item.string("a text that is not empty", fits)
 
 
-def _tables(path: str, name: str, data: Mapping[str, object]) -> Iterator[tuple[int, Mapping[str, object]]]:
-    found = data.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise FileFormatError(f"{path}: {name!r} is {shown(found)}; expected tables, each under [[{name}]]")
-    yield from enumerate(found, 1)
+def _glob(item: Item) -> str:
+    text = _text(item)
+    if len(text) > LONGEST:
+        raise item.error(f"{len(text)} characters; expected at most {LONGEST}")
+    return text
 
 
-def _text(path: str, where: str, table: Mapping[str, object], key: str) -> str:
-    value = table.get(key, "")
-    # A node may have a name of white space, which a baseline then names.
-    if not isinstance(value, str) or (key in table and not (value if key == "node" else value.strip())):
-        raise FileFormatError(f"{_place(path, where, key)}: {shown(value)}; expected a text that is not empty")
-    if key in ("path", "model") and len(value) > LONGEST:
-        raise FileFormatError(f"{path}: {where}, key {key!r}: {len(value)} characters; expected at most {LONGEST}")
-    return value
-
-
-def _assumed(path: str, where: str, table: object, key: str = "") -> Mapping[str, Assumed]:
-    place = f"{where}, key {key!r}" if key else where
-    if not isinstance(table, dict):
-        raise FileFormatError(f"{path}: {place}: {shown(table)}; expected a table of ranges by the values' names")
+def _assumed(item: Item) -> Mapping[str, Assumed]:
     found: dict[str, Assumed] = {}
-    for name, value in table.items():
-        try:
-            found |= assumptions({name: value})
-        except (SpecError, TypeError) as error:
-            raise FileFormatError(f"{path}: {place}: {error}") from None
+    for name, one in item.members("a table of ranges by the values' names"):
+        found |= item.made(assumptions, {name: one.value})
     return found
 
 
-def _accepted(path: str, number: int, table: Mapping[str, object]) -> Accepted:
-    where = f"[[accept]] number {number}"
-    _keys(path, where, table, _ACCEPT, required=("reason",))
-    found = Accepted(**{key: _text(path, where, table, key) for key in _ACCEPT}, number=number)
+_on_targets = by_name(record(lambda tolerate: tolerate, tolerate=_tolerance), 'tables, each as [target."openvino-cpu"]')
+_ACCEPT: Mapping[str, Form[str]] = {
+    "model": _glob,
+    "node": lambda item: _text(item, bool),  # a name may be white space, which a baseline then names
+    "target": _text,
+    "verdict": _text,
+    "reason": _text,
+}
+
+
+def _accepted(table: Item) -> Accepted:
+    table.only(_ACCEPT, required=("reason",))
+    number = int(table.path[-1]) + 1
+    found = Accepted(**{key: table.read(key, form, "") for key, form in _ACCEPT.items()}, number=number)
     if not str(found):
-        raise FileFormatError(f"{path}: {where} accepts everything; expected {listed(_ACCEPT[:-1])} beside the reason")
+        wanted = listed([*_ACCEPT][:-1])
+        raise FileFormatError(f"{table.place} accepts everything; expected {wanted} beside the reason")
     verdicts = [verdict for verdict in VERDICTS if verdict != "ok"]
     if found.verdict and found.verdict not in verdicts:
         message = f"no verdict {shown(found.verdict)}{near(found.verdict, verdicts)} can be accepted"
-        raise FileFormatError(f"{path}: {where}, key 'verdict': {message}; expected {listed(verdicts)}")
+        raise table["verdict"].error(f"{message}; expected {listed(verdicts)}")
     return found
 
 
@@ -454,12 +386,15 @@ def check_targets(config: Config, judged: Iterable[str]) -> None:
         FileFormatError: one does not.
     """
     known = dict.fromkeys(name.partition("@")[0] for name in (*targets.names(), *judged))
-    named = [(f"[[accept]] number {one.number}, key 'target'", one.target) for one in config.accepts if one.target]
-    for where, target in (*named, *((f"[target.{_quoted(name)}]", name) for name in config.on)):
+    named: list[tuple[Path, str]] = [
+        *((("accept", one.number - 1, "target"), one.target) for one in config.accepts if one.target),
+        *((("target", name), name) for name in config.on),
+    ]
+    for path, target in named:
         runtime = target.partition("@")[0]
         if runtime not in known:
-            message = f"no runtime {shown(runtime)}{near(runtime, known)}"
-            raise FileFormatError(f"{config.path}: {where}: {message}; expected {listed(known)}")
+            message = f"no runtime {shown(runtime)}{near(runtime, known)}; expected {listed(known)}"
+            raise Item(_Toml(config.path), path, target).error(message)
 
 
 # ---- a baseline -----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from minuend.core.elements import ElementType
 from minuend.operators.operator import Operator
 from minuend.runtimes.severity import SEVERITIES, Deviation, Severity, deviation, rank
 from minuend.runtimes.witness import Witness
-from minuend.schema import NUMBER, Names
+from minuend.schema import Item, element, exactly, fields, many, one_of, optional
 
 if TYPE_CHECKING:
     from minuend.runtimes.reasons import Reason, ReleasesDiffer
@@ -124,14 +124,16 @@ def worse(one: Answer, other: Answer) -> Answer:
 
 # ---- as JSON ----------------------------------------------------------------------------------------------------
 
-ANSWER = {
-    "verdict": frozenset(VERDICTS),
-    "witness?": {"operands": [NUMBER], "got": NUMBER, "expected": NUMBER},
-    "message?": str,
-    "severities?": Names(frozenset(SEVERITIES)),
-    "ulps?": int,
-    "spans?": [lambda one: [(NUMBER, NUMBER)] if one is not None else type(None)],
-}
+ANSWER = fields(
+    {
+        "verdict": one_of(VERDICTS),
+        "witness?": fields({"operands": many(element), "got": element, "expected": element}),
+        "message?": Item.string,
+        "severities?": many(one_of(SEVERITIES)),
+        "ulps?": Item.integer,
+        "spans?": many(optional(many(exactly(element, element)))),
+    }
+)
 """The form of an answer (:mod:`minuend.schema`)."""
 
 

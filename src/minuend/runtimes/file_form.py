@@ -17,14 +17,15 @@ from minuend.runtimes.cases import RELATIONS
 from minuend.runtimes.processor import INSTRUCTION_SETS
 from minuend.runtimes.rows import OF_NODES, OF_PATTERNS
 from minuend.runtimes.table import DEFAULTS, DYNAMIC, STATIC
-from minuend.schema import Below, Names, Under, check
+from minuend.schema import Form, Item, below, by_name, check, exactly, fields, many, some_of
 from minuend.standards.dialects import dialects
 
 WHAT = ("runtime", "release", "date", "cpu", "python")
 """The texts that every file has."""
 
-HEAD = {**dict.fromkeys(WHAT, str), "isa?": Names(frozenset(INSTRUCTION_SETS))}
-ANSWERS = Under(frozenset((*VALUE_CLASSES, EVERY)), ANSWER)
+HEAD: Mapping[str, Form[object]] = {**dict.fromkeys(WHAT, Item.string), "isa?": some_of(INSTRUCTION_SETS)}
+ANSWERS = by_name(ANSWER, known=frozenset((*VALUE_CLASSES, EVERY)))
+PAIRS = many(exactly(Item.string, Item.string))
 
 
 def check_data(data: Any, place: str) -> None:
@@ -47,46 +48,51 @@ def check_patterns(data: Mapping[str, Any], place: str) -> None:
             raise FileFormatError(f"{place}.patterns[{i}] is {shown(one)}; expected {wanted}") from None
 
 
-def _form(data: Any) -> Mapping[str, Any]:
+def _form(item: Item) -> object:
     """A file's form. A row of nodes has one pattern, so that it holds for as many cases as there are names at most."""
-    if not isinstance(data, dict):
-        return {"format": int}
-    number = number_in(data.get("patterns"))
-    of_node = {"patterns": (number,), **{name: names(name) for name in OF_NODES[1:]}, "answers": ANSWERS}
-    of_pattern = {"patterns": [number], **{name: names(name) for name in OF_PATTERNS[1:]}, "answers?": ANSWERS}
-    return {
+    number = number_in(item)
+    of_node = {"patterns": exactly(number), **{name: names(name) for name in OF_NODES[1:]}, "answers": ANSWERS}
+    of_pattern = {"patterns": many(number), **{name: names(name) for name in OF_PATTERNS[1:]}, "answers?": ANSWERS}
+    form: dict[str, Form[object]] = {
         **HEAD,
-        "patterns": [any_pattern],
-        "rows": [lambda one: of_node if isinstance(one, dict) and "opversions" in one else of_pattern],
-        "cases?": str,
-        "patterns_cpu?": str,
-        "unmeasured?": [(str, str)],
+        "patterns": many(any_pattern),
+        "rows": many(either("opversions", fields(of_node), fields(of_pattern))),
+        "cases?": Item.string,
+        "patterns_cpu?": Item.string,
+        "unmeasured?": PAIRS,
     }
+    return fields(form)(item)
 
 
-def any_pattern(data: Any) -> type:
+def either(key: str, there: Form[object], other: Form[object]) -> Form[object]:
+    """The form of an object that has a key, or another one."""
+    return lambda item: (there if key in item.object() else other)(item)
+
+
+def any_pattern(item: Item) -> object:
     """The form of a pattern, whatever is in it."""
-    return list if isinstance(data, list) else dict
+    return item.value if isinstance(item.value, list) else item.object()
 
 
-def number_in(patterns: Any) -> Below:
-    """The form of a pattern's number."""
-    return Below(len(patterns) if isinstance(patterns, list) else 0)
+def number_in(item: Item) -> Form[int]:
+    """The form of the number of one of a file's patterns."""
+    patterns = item.object().get("patterns")
+    return below(len(patterns) if isinstance(patterns, list) else 0)
 
 
 @functools.cache
-def names(field: str) -> Names:
+def names(field: str) -> Form[tuple[str, ...]]:
     """The form of the names that a field of a row lists."""
     match field:
         case "opversions":
-            return Names(frozenset(row.key for home in dialects().values() for row in home.rows))
+            return some_of(row.key for home in dialects().values() for row in home.rows)
         case "dtypes":
-            return Names(frozenset(TYPES))
+            return some_of(TYPES)
         case "relations":
-            return Names(frozenset(RELATIONS))
+            return some_of(RELATIONS)
         case "constants":
-            return Names(frozenset(WORDS))
+            return some_of(WORDS)
         case "settings":
-            return Names(frozenset((STATIC, DYNAMIC, *DEFAULTS.values())))
+            return some_of((STATIC, DYNAMIC, *DEFAULTS.values()))
         case _:
-            return Names(frozenset((ADJACENT, THROUGH, SHARED, WITHIN, ENDS)))
+            return some_of((ADJACENT, THROUGH, SHARED, WITHIN, ENDS))

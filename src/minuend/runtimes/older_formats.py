@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from minuend import schema
 from minuend.models.patterns import Op, X, plain
 from minuend.plain import grouped
 from minuend.runtimes import case_list, file_form
 from minuend.runtimes.rows import OF_NODES
+from minuend.schema import Form, Item, check, fields, many, some_of
 from minuend.standards.dialects import parse_version
 
 FORMATS = (1, 2)
@@ -28,7 +28,7 @@ def upgraded(data: Mapping[str, Any], place: str) -> dict[str, Any]:
     """
     if data["format"] == 1:
         data = _of_format_1(data, place)
-    schema.check(data, _form, place)
+    check(data, _form, place)
     file_form.check_patterns(data, place)
     found: dict[str, Any] = {key: data[key] for key in _HEAD if key in data}
     patterns = list(data.get("patterns", ()))
@@ -48,25 +48,24 @@ def upgraded(data: Mapping[str, Any], place: str) -> dict[str, Any]:
     return {**found, "patterns": patterns, "rows": rows}
 
 
-def _form(data: Any) -> Mapping[str, Any]:
+def _form(item: Item) -> object:
     """The form of format 2."""
     nodes = {name: file_form.names(name) for name in OF_NODES[1:]}
-    measured = {name: schema.Names(_measured(part)) for name, part in _OF_PATTERNS.items()}
-    row = {"patterns": [file_form.number_in(data.get("patterns"))], **measured, "answers?": file_form.ANSWERS}
-    return {
+    measured = {name: some_of(_measured(part)) for name, part in _OF_PATTERNS.items()}
+    row = fields({"patterns": many(file_form.number_in(item)), **measured, "answers?": file_form.ANSWERS})
+    form: dict[str, Form[object]] = {
         **file_form.HEAD,
-        "rows": [{**nodes, "answers": file_form.ANSWERS}],
-        "patterns?": [file_form.any_pattern],
-        "graphs?": [lambda one: _UNMEASURED if isinstance(one, dict) and "unmeasured" in one else row],
-        "graph_cases?": str,
-        "graphs_cpu?": str,
+        "rows": many(fields({**nodes, "answers": file_form.ANSWERS})),
+        "patterns?": many(file_form.any_pattern),
+        "graphs?": many(file_form.either("unmeasured", fields({"unmeasured": file_form.PAIRS}), row)),
+        "graph_cases?": Item.string,
+        "graphs_cpu?": Item.string,
     }
+    return fields(form)(item)
 
 
 _OF_PATTERNS = {"dtypes": "dtype", "settings": "setting", "forms": "form"}
 """What rows of patterns list, and the part of a key that it is."""
-
-_UNMEASURED = {"unmeasured": [(str, str)]}
 
 
 def _measured(part: str) -> frozenset[str]:
@@ -86,21 +85,17 @@ def _of_format_1(data: Mapping[str, Any], place: str) -> dict[str, Any]:
     if "graphs" not in found:
         return found
     known = case_list.by_text()
-    row = {"expressions": schema.Names(frozenset(known))}
-    row |= {name: schema.Names(_measured(part)) for name, part in _OF_PATTERNS.items()}
-    row_form = {**row, "answers?": file_form.ANSWERS}
-    wanted = [lambda one: _LEFT_OUT if isinstance(one, dict) and "unasked" in one else row_form]
+    measured = {name: some_of(_measured(part)) for name, part in _OF_PATTERNS.items()}
+    row = fields({"expressions": some_of(known), **measured, "answers?": file_form.ANSWERS})
     if isinstance(found["graphs"], list):
         found["graphs"] = [_answered(row) for row in found["graphs"]]
-    schema.check(found["graphs"], wanted, f"{place}.graphs")
+    wanted = many(file_form.either("unasked", fields({"unasked": file_form.PAIRS}), row))
+    check(found["graphs"], wanted, f"{place}.graphs")
     texts = dict.fromkeys(text for one in found["graphs"] if "unasked" not in one for text in one["expressions"])
     numbers = {text: i for i, text in enumerate(texts)}
     found["patterns"] = [plain(known[text]) for text in texts]
     found["graphs"] = [_row(one, numbers) for one in found["graphs"]]
     return found
-
-
-_LEFT_OUT = {"unasked": [(str, str)]}
 
 
 def _row(data: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from minuend.directml.dxdispatch.json_reader import MAX_DEPTH, Document, format_path, parse, starts_object
+from minuend.directml.dxdispatch.json_reader import MAX_DEPTH, Document, parse, starts_object
 from minuend.errors import FileFormatError
+from minuend.schema import format_path
 
 
 @pytest.mark.parametrize(

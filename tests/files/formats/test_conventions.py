@@ -386,7 +386,7 @@ def test_one_name_may_be_of_axes_of_several_lengths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_coordinates_of_several_chunks_are_whole(tmp_path: Path, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minuend.files.formats.zarr_conventions.BAND_BYTES", 64)
+    monkeypatch.setattr("minuend.files.formats.zarr_headers.BAND_BYTES", 64)
     area = np.arange(60.0).reshape(6, 10)
     names = np.array([f"é{k}" for k in range(60)], object).reshape(6, 10)
     dataset = xr.Dataset({"v": (("y", "x"), area)}, {"area": (("y", "x"), area), "name": (("y", "x"), names)})

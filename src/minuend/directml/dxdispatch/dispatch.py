@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from minuend.directml.api.desc import TensorDesc
 from minuend.directml.api.enums import DML_EXECUTION_FLAGS, DML_OPERATOR_TYPE, DML_TENSOR_FLAGS, c_name
-from minuend.directml.dxdispatch.fields import UINT32, flags_of, integer_of, tensor_desc
-from minuend.directml.dxdispatch.json_reader import Item
+from minuend.directml.dxdispatch.fields import UINT32, flags_of, tensor_desc, uint32, uint64
 from minuend.directml.dxdispatch.resources import Resource
 from minuend.directml.versions import DIALECT
 from minuend.errors import listed
+from minuend.schema import Form, Item, many
 
 _OP = DIALECT.versions()[-1]
 INPUTS: tuple[str, ...] = _OP.inputs.names
@@ -118,8 +118,8 @@ def read_dispatchable(name: str, item: Item, resources: Resources) -> Dispatchab
         written,
         item,
         descs={tensor: tensor_desc(fields.need(tensor)) for tensor in TENSORS},
-        init=_bindings(item.get("bindings"), resources, known=TENSORS),
-        flags=flags_of(item.get("executionFlags"), DML_EXECUTION_FLAGS),
+        init=item.read("bindings", lambda found: _bindings(found, resources, TENSORS), {}),
+        flags=item.read("executionFlags", lambda found: flags_of(found, DML_EXECUTION_FLAGS), DML_EXECUTION_FLAGS.NONE),
     )
 
 
@@ -134,13 +134,15 @@ def read_command(item: Item, resources: Resources, dispatchables: Mapping[str, D
         case "dispatch":
             return _dispatch(item, resources, dispatchables)
         case "print":
-            verbose = item.get("verbose")
-            return Print(item, _known(item.need("resource"), resources), verbose is not None and verbose.boolean())
+            return Print(item, _known(item.need("resource"), resources), item.read("verbose", Item.boolean, False))
         case "writefile":
-            dims = item.get("dimensions")
-            shape = () if dims is None else tuple(d.integer(1, UINT32) for d in dims.list("a list of sizes"))
+            shape = item.read("dimensions", _shape, ())
             return WriteFile(item, _known(item.need("resource"), resources), item.need("targetPath").string(), shape)
     raise kind.wrong("dispatch, print or writeFile")
+
+
+def _shape(item: Item) -> tuple[int, ...]:
+    return tuple(dim.integer(1, UINT32) for dim in item.list("a list of sizes"))
 
 
 def _dispatch(item: Item, resources: Resources, dispatchables: Mapping[str, Dispatchable]) -> Dispatch:
@@ -149,16 +151,14 @@ def _dispatch(item: Item, resources: Resources, dispatchables: Mapping[str, Disp
     if found is None:
         raise name.error(f"there is no dispatchable {name.value!r}; expected {_names(dispatchables)}")
     if (groups := item.get("threadGroupCount")) is not None:  # for shaders alone, but read for every dispatch
-        entries = [entry.integer(0, UINT32) for entry in groups.list()]
+        entries = many(uint32)(groups)
         if len(entries) != 3:
             raise groups.error(f"there are {len(entries)} entries; expected 3")
     bindings = item.need("bindings")
-    return Dispatch(item, name.value, _bindings(bindings, resources, TENSORS if found.subtracts else None))
+    return Dispatch(item, found.name, _bindings(bindings, resources, TENSORS if found.subtracts else None))
 
 
-def _bindings(item: Item | None, resources: Resources, known: tuple[str, ...] | None) -> dict[str, Binding]:
-    if item is None:
-        return {}
+def _bindings(item: Item, resources: Resources, known: tuple[str, ...] | None) -> dict[str, Binding]:
     found = {}
     for tensor, entry in item.members("an object of bind points"):
         if known is not None and tensor not in known:
@@ -176,28 +176,31 @@ def _binding(item: Item, resources: Resources) -> Binding:
         return Binding(_known(item, resources), 0, item)
     item.object("a resource's name, or an object with one")
     name = _known(item.need("name"), resources)
-    size, offset = (integer_of(item, key) for key in ("elementSizeInBytes", "elementOffset"))
-    # Of no meaning to a tensor, but a file that misspells them is wrong.
-    for key in ("elementCount", "counterOffsetBytes"):
-        integer_of(item, key)
-    for key in ("format", "counter"):
-        if (text := item.get(key)) is not None:
-            text.string()
-    if (counter := item.get("counter")) is not None:
-        _known(counter, resources)
-    if (shape := item.get("shape")) is not None:
-        for dim in shape.list():
-            dim.integer(-(2**63), 2**63 - 1)
+    size, offset = (item.read(key, uint64, 0) for key in ("elementSizeInBytes", "elementOffset"))
+    for key, form in _OF_NO_MEANING.items():
+        item.read(key, form, None)
+    item.read("counter", lambda found: _known(found, resources), "")
     element = resources[name].element
     if offset and not size and element is None:
         raise item.error(f"elementOffset counts elements, and {name!r} has no type; state elementSizeInBytes")
     return Binding(name, offset * (size or (element.itemsize if element else 0)), item)
 
 
+_OF_NO_MEANING: Mapping[str, Form[object]] = {
+    "elementCount": uint64,
+    "counterOffsetBytes": uint64,
+    "format": Item.string,
+    "counter": Item.string,
+    "shape": many(lambda dim: dim.integer(-(2**63))),
+}
+"""What means nothing to a tensor; but a file that misspells it is wrong."""
+
+
 def _known(item: Item, resources: Resources) -> str:
-    if item.string("a resource's name") not in resources:
-        raise item.error(f"there is no resource {item.value!r}; expected {_names(resources)}")
-    return str(item.value)
+    name = item.string("a resource's name")
+    if name not in resources:
+        raise item.error(f"there is no resource {name!r}; expected {_names(resources)}")
+    return name
 
 
 def _names(table: Mapping[str, object]) -> str:

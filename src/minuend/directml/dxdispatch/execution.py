@@ -27,7 +27,6 @@ from minuend.directml.dxdispatch.dispatch import (
     WriteFile,
 )
 from minuend.directml.dxdispatch.fields import placed
-from minuend.directml.dxdispatch.json_reader import Item
 from minuend.directml.dxdispatch.resources import IMAGES, VALUE_TYPES, Resource, inside
 from minuend.directml.operator import check_descs, element_wise_subtract
 from minuend.errors import DTypeError, MinuendError, ResultTooLarge, SpecError, Unsupported, cut, listed, shown
@@ -37,6 +36,7 @@ from minuend.files.streaming.reading import Array
 from minuend.files.transaction.output_paths import check as check_output_paths
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import together
+from minuend.schema import Item
 from minuend.standards.version import OpVersion
 
 _TEXT = {False: 100, True: 200}  # bytes that an element takes while it is made text, plain and verbose

@@ -7,13 +7,21 @@ from typing import Any, TypeVar
 
 from minuend.directml.api.desc import TensorDesc
 from minuend.directml.api.enums import DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, PREFIXES, c_name
-from minuend.directml.dxdispatch.json_reader import Item
 from minuend.errors import ShapeError, SpecError, listed
+from minuend.schema import Item
 
 E = TypeVar("E", bound=IntEnum)
 F = TypeVar("F", bound=IntFlag)
 
-UINT32, UINT64 = 2**32 - 1, 2**64 - 1
+UINT32 = 2**32 - 1
+
+
+def uint32(item: Item) -> int:
+    return item.integer(0, UINT32)
+
+
+def uint64(item: Item) -> int:
+    return item.integer(0, 2**64 - 1)
 
 
 def enum_of(item: Item, kind: type[E]) -> E:
@@ -24,21 +32,13 @@ def enum_of(item: Item, kind: type[E]) -> E:
     return found
 
 
-def integer_of(item: Item, key: str, highest: int = UINT64) -> int:
-    """Read an integer from 0 on; 0 where the field is missing."""
-    found = item.get(key)
-    return 0 if found is None else found.integer(0, highest)
-
-
 def named(kind: type[IntEnum] | type[IntFlag]) -> dict[str, Any]:
     """The members of an enumeration by their names, short and in C; a flag for none too, which walking leaves out."""
     return {text: member for member in kind.__members__.values() for text in (str(member.name), c_name(member))}
 
 
-def flags_of(item: Item | None, kind: type[F]) -> F:
-    """Read flags: a name, or a list of names; none where the field is missing."""
-    if item is None:
-        return kind(0)
+def flags_of(item: Item, kind: type[F]) -> F:
+    """Read flags: a name, or a list of names."""
     known, bits = named(kind), 0
     for one in item.list() if isinstance(item.value, list) else [item]:
         text = one.string(f"a name of {kind.__name__}, or a list of them")
@@ -56,27 +56,26 @@ def tensor_desc(item: Item) -> TensorDesc:
         raise kind.wrong(f"{DML_TENSOR_TYPE.BUFFER.name}, the one type of tensor there is")
     fields = item.get("Desc") or item
     sizes = _numbers(fields.need("Sizes"))
-    strides = fields.get("Strides")
     count = fields.get("DimensionCount")
     # DxDispatch would read only the first so many sizes, and strides past the end of the list.
-    if count is not None and count.integer(0, UINT32) != len(sizes):
+    if count is not None and uint32(count) != len(sizes):
         message = f"DimensionCount is {count.value}; expected {len(sizes)}, as Sizes has"
         raise placed(ShapeError("ranks", message), count)
     try:
         return TensorDesc(
             enum_of(fields.need("DataType"), DML_TENSOR_DATA_TYPE),
             sizes,
-            (None if strides is None else _numbers(strides)) or None,
-            flags=flags_of(fields.get("Flags"), DML_TENSOR_FLAGS),
-            total_tensor_size_in_bytes=integer_of(fields, "TotalTensorSizeInBytes") or None,
-            guaranteed_base_offset_alignment=integer_of(fields, "GuaranteedBaseOffsetAlignment", UINT32),
+            fields.read("Strides", _numbers, None) or None,
+            flags=fields.read("Flags", lambda item: flags_of(item, DML_TENSOR_FLAGS), DML_TENSOR_FLAGS(0)),
+            total_tensor_size_in_bytes=fields.read("TotalTensorSizeInBytes", uint64, None) or None,
+            guaranteed_base_offset_alignment=fields.read("GuaranteedBaseOffsetAlignment", uint32, 0),
         )
     except SpecError as error:
         raise placed(error, fields) from None
 
 
 def _numbers(item: Item) -> list[int]:
-    return [entry.integer(0, UINT32) for entry in item.list("a list of integers")]
+    return [uint32(entry) for entry in item.list("a list of integers")]
 
 
 def placed(error: SpecError, item: Item) -> SpecError:

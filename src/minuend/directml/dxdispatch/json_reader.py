@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-from minuend.errors import FileFormatError, MinuendError, cut, shown
-
-Path: TypeAlias = tuple[str | int, ...]
+from minuend.errors import FileFormatError, cut, shown
+from minuend.schema import Origin, Path, format_path
 
 MAX_DEPTH = 64
 """The deepest nesting that is read; a DxDispatch model has 7 levels."""
@@ -26,17 +24,18 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _NUMBERS = re.compile(r"\[[-+.0-9eE, \t\r\n]*\]")  # a plain list of numbers, read at once
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
 _WORDS = {"true": True, "false": False, "null": None}
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+@dataclass(frozen=True)
+class Document(Origin):
     """A JSON text and what it says.
 
     Attributes:
         value: the root: dicts, lists, strings, ints, floats, bools and ``None``.
         text: the text; ``None`` for a document that was built. name: the file's name, or ``""``.
     """
+
+    says, came = "{message}, at {place}", "{value} came"
 
     value: Any
     text: str | None = None
@@ -48,8 +47,10 @@ class Document:
         found = [] if not self.name else [self.name]
         if self.text is not None:
             found.append(line_and_column(self.text, self._offset(path)))
-        place = format_path(path)
-        return f"{place} ({', '.join(found)})" if found else place
+        return f"{_place(path)} ({', '.join(found)})" if found else _place(path)
+
+    def shown(self, value: object) -> str:
+        return describe(value)
 
     def _offset(self, path: Path) -> int:
         """Where a value begins. The text is read again for the first one alone, lists of numbers when they are used."""
@@ -59,79 +60,6 @@ class Document:
         if path not in self._offsets:
             _Parser(self.text, self.name, self._offsets, path[:-1]).list(self._offsets[path[:-1]])
         return self._offsets[path]
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A value of a document that knows its place; a model is read through this.
-
-    Every method that expects something raises FileFormatError with the place where it is something else.
-    """
-
-    document: Document
-    path: Path
-    value: Any
-
-    @property
-    def place(self) -> str:
-        """Where it stands, for messages."""
-        return self.document.place(self.path)
-
-    def error(self, message: str, kind: type[MinuendError] = FileFormatError) -> MinuendError:
-        """Return an error that ends with this place."""
-        return kind(f"{message}, at {self.place}")
-
-    def wrong(self, wanted: str) -> MinuendError:
-        """Return the error of a value that is something else than ``wanted``."""
-        return self.error(f"{describe(self.value)} came; expected {wanted}")
-
-    def __getitem__(self, key: str | int) -> Item:
-        return Item(self.document, (*self.path, key), self.value[key])
-
-    def get(self, key: str) -> Item | None:
-        """Return a member of an object, or ``None`` where it has none of that name."""
-        return self[key] if key in self.object() else None
-
-    def need(self, key: str) -> Item:
-        """Return a member that has to be there."""
-        found = self.get(key)
-        if found is None:
-            raise self.error(f"there is no {key!r}; it is required")
-        return found
-
-    def object(self, wanted: str = "an object") -> dict[str, Any]:
-        """Return the value, which is an object."""
-        if not isinstance(self.value, dict):
-            raise self.wrong(wanted)
-        return self.value
-
-    def members(self, wanted: str = "an object") -> Iterator[tuple[str, Item]]:
-        """Walk an object."""
-        return ((key, self[key]) for key in self.object(wanted))
-
-    def list(self, wanted: str = "a list") -> list[Item]:
-        """Return the entries of a list."""
-        if not isinstance(self.value, list):
-            raise self.wrong(wanted)
-        return [self[i] for i in range(len(self.value))]
-
-    def string(self, wanted: str = "a string") -> str:
-        """Return the value, which is a string."""
-        if not isinstance(self.value, str):
-            raise self.wrong(wanted)
-        return self.value
-
-    def boolean(self) -> bool:
-        """Return the value, which is true or false."""
-        if not isinstance(self.value, bool):
-            raise self.wrong("true or false")
-        return self.value
-
-    def integer(self, lowest: int, highest: int) -> int:
-        """Return the value, which is an integer in a range."""
-        if type(self.value) is not int or not lowest <= self.value <= highest:
-            raise self.wrong(f"an integer from {lowest} to {highest}")
-        return self.value
 
 
 def parse(text: str, name: str = "") -> Document:
@@ -154,26 +82,16 @@ def starts_object(text: str) -> bool:
     return text[_GAP.match(text).end() :][:1] == "{"  # type: ignore[union-attr]
 
 
+def _place(path: Path) -> str:
+    return format_path(path) or "the top"
+
+
 def line_and_column(text: str, offset: int) -> str:
     """Say where an offset lies, both from 1."""
     return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
 
 
-def format_path(path: Path) -> str:
-    """Write a path as JavaScript does: ``resources.A.initialValues[3]``; ``the top`` for the root.
-
-    >>> format_path(("resources", "in/put", 0))
-    'resources["in/put"][0]'
-    """
-    parts = []
-    for key in path:
-        plain = isinstance(key, str) and _PLAIN_KEY.fullmatch(key)
-        short = cut(key) if isinstance(key, str) else key
-        parts.append(f".{short}" if plain else f"[{json.dumps(short, ensure_ascii=False)}]")
-    return "".join(parts).removeprefix(".") or "the top"
-
-
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Name a value for a message.
 
     >>> describe({}), describe("x"), describe(True), describe(2.5)
@@ -198,13 +116,13 @@ class _Parser:
         self.path: list[str | int] = list(path)
         self.at_once = not path
 
-    def parse(self) -> Any:
+    def parse(self) -> object:
         return self.value(self.gap(0))[0]
 
     def fail(self, offset: int, message: str) -> FileFormatError:
         where = line_and_column(self.text, offset)
         place = f"{self.name}, {where}" if self.name else where
-        return FileFormatError(f"this is no JSON: {message}, at {format_path(tuple(self.path))} ({place})")
+        return FileFormatError(f"this is no JSON: {message}, at {_place(tuple(self.path))} ({place})")
 
     def gap(self, at: int) -> int:
         """Skip space and comments."""
@@ -213,7 +131,7 @@ class _Parser:
             raise self.fail(end, "a comment that does not end; expected */")
         return end
 
-    def value(self, at: int) -> tuple[Any, int]:
+    def value(self, at: int) -> tuple[object, int]:
         if self.offsets is not None:
             self.offsets[tuple(self.path)] = at
         first = self.text[at : at + 1]
@@ -257,7 +175,7 @@ class _Parser:
             raise self.fail(at + error.pos, "an escape that JSON does not have") from None
         return value, end + 1
 
-    def list(self, at: int) -> tuple[list[Any], int]:
+    def list(self, at: int) -> tuple[list[object], int]:
         if self.at_once:
             found = _NUMBERS.match(self.text, at)
             if found is not None:
@@ -267,7 +185,7 @@ class _Parser:
                         return numbers, found.end()
                 except ValueError:
                     pass  # a trailing comma, or something that the slow way names
-        values: list[Any] = []
+        values: list[object] = []
         at = self.gap(at + 1)
         while self.text[at : at + 1] != "]":
             self.path.append(len(values))
@@ -277,8 +195,8 @@ class _Parser:
             at = self.next(at, "]")
         return values, at + 1
 
-    def object(self, at: int) -> tuple[dict[str, Any], int]:
-        values: dict[str, Any] = {}
+    def object(self, at: int) -> tuple[dict[str, object], int]:
+        values: dict[str, object] = {}
         at = self.gap(at + 1)
         while self.text[at : at + 1] != "}":
             if self.text[at : at + 1] != '"':

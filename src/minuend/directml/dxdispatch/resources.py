@@ -19,7 +19,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,11 +27,12 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.core.shapes import size
 from minuend.directml.api.enums import DML_TENSOR_DATA_TYPE
-from minuend.directml.dxdispatch.fields import UINT32, UINT64, enum_of, integer_of
-from minuend.directml.dxdispatch.json_reader import Item, describe
+from minuend.directml.dxdispatch.fields import UINT32, enum_of, uint64
+from minuend.directml.dxdispatch.json_reader import describe
 from minuend.errors import FileFormatError, MinuendError, Unsupported, listed, shown
 from minuend.files.formats import npy
 from minuend.files.streaming.reading import Array, File, open_file
+from minuend.schema import Item
 
 Form: TypeAlias = Literal["list", "constant", "sequence", "file", "mixed", "deferred"]
 
@@ -80,18 +81,16 @@ class Resource:
 def read_resource(name: str, item: Item, folder: str | None) -> Resource:
     """Read one resource; files are read from the model's folder, and none where that is ``None``."""
     item.object("a resource: an object with initialValues")
-    stated = item.get("initialValuesDataType")
-    element = None if stated is None else _value_type(stated)
-    values = item.need("initialValues")
-    form, element, count, make, source = _initial_values(values, element, folder)
+    element = item.read("initialValuesDataType", _value_type, None)
+    form, element, count, make, source = _initial_values(item.need("initialValues"), element, folder)
     if form == "deferred":
         return Resource(name, item, form, element, 0, 0, 0, make)
     nbytes = count * (1 if element is None else element.itemsize)
-    offset, size_item = integer_of(item, "initialValuesOffsetInBytes"), item.get("sizeInBytes")
-    size = (nbytes + 3) // 4 * 4 if size_item is None else size_item.integer(0, UINT64)
+    offset, stated = item.read("initialValuesOffsetInBytes", uint64, 0), item.get("sizeInBytes")
+    size = (nbytes + 3) // 4 * 4 if stated is None else uint64(stated)
     if offset + nbytes > size:
-        raise (size_item or item).error(
-            f"sizeInBytes is {size}{'' if size_item else ' (by default)'}, but {nbytes} bytes of values at "
+        raise (stated or item).error(
+            f"sizeInBytes is {size}{'' if stated else ' (by default)'}, but {nbytes} bytes of values at "
             f"initialValuesOffsetInBytes {offset} end at {offset + nbytes}; set sizeInBytes to at least that"
         )
     return Resource(name, item, form, element, count, offset, size, make, source)
@@ -110,8 +109,8 @@ def _initial_values(item: Item, element: ElementType | None, folder: str | None)
             raise item.error("there are no values; a resource holds at least one")
         array = _mixed(item) if element is None else numbers(item, element)
         return "list" if element else "mixed", element, array.size, lambda: array, None
-    item.object('a list of numbers, an object or "deferred"')
-    keys = [key for key in ("value", "valueStart", "sourcePath") if key in item.value]
+    found = item.object('a list of numbers, an object or "deferred"')
+    keys = [key for key in ("value", "valueStart", "sourcePath") if key in found]
     if len(keys) != 1:
         came = listed(keys, "and") or "none"
         raise item.error(f"of value, valueStart and sourcePath {came} came; expected one")
@@ -124,8 +123,8 @@ def _initial_values(item: Item, element: ElementType | None, folder: str | None)
 
 def _generated(item: Item, element: ElementType) -> _Read:
     count = item.need("valueCount").integer(1, UINT32)
-    if "value" in item.value:
-        value = number(item["value"], element)
+    if (stated := item.get("value")) is not None:
+        value = number(stated, element)
         return "constant", element, count, lambda: np.broadcast_to(np.array(value, element.memory), count), None
     start, delta = number(item["valueStart"], element), number(item.need("valueDelta"), element)
 
@@ -144,7 +143,8 @@ def _generated(item: Item, element: ElementType) -> _Read:
 
 def numbers(item: Item, element: ElementType) -> Array:
     """Return a list of numbers as an array of a type; see :func:`number`."""
-    values, kinds = item.value, set(map(type, item.value))
+    values: Any = item.value
+    kinds = set(map(type, values))
     if element.is_integer:
         lowest, highest = element.limits
         if kinds == {int} and lowest <= min(values) and max(values) <= highest:
@@ -171,7 +171,7 @@ def number(item: Item, element: ElementType) -> int | float:
         return value
     if isinstance(value, str) and value.lower() in _SPECIAL:
         return _SPECIAL[value.lower()]
-    if type(value) not in (int, float):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         raise item.error(f'{describe(value)} is no {spelled}; expected a number, "nan", "inf" or "-inf"')
     try:
         wide = float(value)
@@ -194,8 +194,7 @@ def _mixed(item: Item) -> Array:
         if element is None or element.name == "float16":  # DxDispatch has no such case here
             wanted = (member.name for member, row in VALUE_TYPES.items() if row.name != "float16")
             raise kind.wrong(f"{listed(wanted)}, each value of several types")
-        if (name := entry.get("name")) is not None:
-            name.string()
+        entry.read("name", Item.string, "")
         parts.append(np.array([number(entry.need("value"), element)], element.memory).view(np.uint8))
     return np.concatenate(parts)
 

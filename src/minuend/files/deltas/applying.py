@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from minuend.errors import FileFormatError
 from minuend.files.deltas.checkpoints import open_checkpoint
 from minuend.files.deltas.delta_files import open_delta
-from minuend.files.deltas.hashing import Hashing
-from minuend.files.deltas.progress import Meter, Progress
+from minuend.files.deltas.hashing import Hashing, Meter, Progress
 from minuend.files.deltas.restoring import Found, Restoring, misfits
 from minuend.files.transaction.writing import atomic, new_file, new_folder
 
@@ -64,5 +63,4 @@ def apply_delta(base: str, delta: str, out: str, *, progress: Progress | None = 
 
 
 def refuse(found: Found) -> None:
-    """Raise what is wrong."""
     raise FileFormatError(found.message)

@@ -8,11 +8,10 @@ they do in the files that they come from. Hashes and the rest stand in the manif
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -97,7 +96,6 @@ class Writer:
         self._held: list[bytes] = []
 
     def begin(self) -> None:
-        """Begin an entry."""
         self._held.clear()
 
     def put(self, key: str, block: bytes, *, blank: bool = False) -> None:
@@ -123,21 +121,18 @@ class Writer:
 
 
 def file_key(name: str) -> str:
-    """What the head of a file is called in a delta."""
     return f"file/{name}"
 
 
 def tensor_key(name: str) -> str:
-    """What a tensor is called in a delta."""
     return f"tensor/{name}"
 
 
 def _header(manifest: Manifest, places: Mapping[str, tuple[int, int]]) -> bytes:
-    header: dict[str, Any] = {"__metadata__": {f"{KEY}.version": VERSION, KEY: manifest.to_text()}}
+    header: dict[str, object] = {"__metadata__": {f"{KEY}.version": VERSION, KEY: manifest.to_text()}}
     for key, (start, end) in places.items():
         header[key] = {"dtype": "U8", "shape": [end - start], "data_offsets": [start, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    return text + b" " * (-len(text) % 8)
+    return safetensors.encoded(header)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------
@@ -152,6 +147,11 @@ class Packed:
     head: byte_planes.Head
     at: int
     where: str
+
+    def patterns(self, source: Source) -> Array:
+        """Unpack it; several threads may at once."""
+        raw = source.read(self.at, self.head.nbytes)
+        return byte_planes.unpack(self.head, raw, self.width, self.cut.count, self.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +177,6 @@ class Delta:
         """Find a tensor's blocks; see :func:`_blocks`."""
         old = common(span, self.manifest.tensors[span.name].base)
         return _blocks(self.source, self.path, self.places[tensor_key(span.name)], (span.nbytes, width(span), old))
-
-    def patterns(self, block: Packed) -> Array:
-        """Unpack a block; several threads may at once."""
-        return _patterns(self.source, block)
 
 
 def open_delta(path: str) -> Delta:
@@ -242,7 +238,7 @@ def _part(source: Source, path: str, file: File, places: Mapping[str, Span]) -> 
         raise FileFormatError(f"{where} has no head; expected a tensor {key!r}")
     head = np.empty(file.head, np.uint8)
     for block in _blocks(source, path, places[key], (file.head, 1, 0)):
-        head[block.cut.start : block.cut.start + block.cut.count] = _patterns(source, block)
+        head[block.cut.start : block.cut.start + block.cut.count] = block.patterns(source)
     content = reading.Memory(head)
     content.size = file.size
     part = part_of(file.name, where, content, ask=False)  # there may be no disk for a file of the size that it states
@@ -301,8 +297,3 @@ def _blocks(source: Source, path: str, place: Span, cut: tuple[int, int, int]) -
         at += size + head.nbytes
     if at != end:
         raise FileFormatError(f"{where} has {end - at} bytes beyond its last block; the delta is damaged")
-
-
-def _patterns(source: Source, block: Packed) -> Array:
-    raw = source.read(block.at, block.head.nbytes)
-    return byte_planes.unpack(block.head, raw, block.width, block.cut.count, block.where)

@@ -1,4 +1,4 @@
-"""sha256 of files and tensors, several at a time."""
+"""sha256 of files and tensors, several at a time, and how far the work on a delta has come."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from minuend.files.deltas.checkpoints import Checkpoint, Part, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array
 
-Done = Callable[[int], None]
-"""Is called with bytes that are done."""
+Progress = Callable[[int, int], None]
+"""Is called with how many bytes are done, and of how many."""
+
+
+class Meter:
+    """Adds up what is done, and reports it."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+
+    def __call__(self, nbytes: int) -> None:
+        self._done += nbytes
+        if self._progress is not None:
+            self._progress(min(self._done, self._total), self._total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +49,13 @@ class Hashing:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def feed(self, *streams: tuple[Any, Array]) -> None:
+    def feed(self, *streams: tuple[hashlib._Hash, Array]) -> None:
         """Add bytes to each stream's hash."""
         for done in [self._pool.submit(one.update, data.data) for one, data in streams]:
             done.result()
 
 
-def hashes(checkpoint: Checkpoint, done: Done) -> Hashes:
+def hashes(checkpoint: Checkpoint, done: Meter) -> Hashes:
     """Hash all files and tensors of a checkpoint, each of whose bytes is read once."""
     found = Hashes({}, {})
     with Hashing(2) as hashing:
@@ -53,7 +64,7 @@ def hashes(checkpoint: Checkpoint, done: Done) -> Hashes:
     return found
 
 
-def _file(part: Part, tensors: dict[str, str], hashing: Hashing, done: Done) -> str:
+def _file(part: Part, tensors: dict[str, str], hashing: Hashing, done: Meter) -> str:
     whole = hashlib.sha256(part.source.read(0, part.start).data)
     done(part.start)
     places = [place for span in part.spans for place in byte_ranges(span, BLOCK_BYTES)]

@@ -13,10 +13,9 @@ from minuend.errors import MinuendError
 from minuend.files.deltas import byte_planes
 from minuend.files.deltas.checkpoints import Checkpoint, Part, open_checkpoint, width
 from minuend.files.deltas.delta_files import BLOCK_BYTES, Cut, Writer, check_heads, common, cuts, file_key, tensor_key
-from minuend.files.deltas.hashing import Hashes, Hashing, hashes
+from minuend.files.deltas.hashing import Hashes, Hashing, Meter, Progress, hashes
 from minuend.files.deltas.manifest import Base, File, Manifest, Norm, Record, Stored
 from minuend.files.deltas.norms import Distance, distance, measurable
-from minuend.files.deltas.progress import Meter, Progress
 from minuend.files.formats.safetensors import Span
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead

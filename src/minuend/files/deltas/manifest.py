@@ -10,18 +10,16 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, get_args
 
-from minuend.errors import FileFormatError, listed, shown
-from minuend.files.base import clipped
-from minuend.files.formats import safetensors
+from minuend.errors import FileFormatError, shown
 from minuend.plain import plain
+from minuend.schema import Item, Origin, Path, by_name, format_path, many, one_of, optional, parse_json, record
 
 KEY = "minuend.delta"
 """The manifest's name in the metadata, and that of the layout's version with ``.version`` behind it."""
 
 VERSION = "1"
-_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
 Stored: TypeAlias = Literal["unchanged", "difference", "whole"]
 
@@ -85,7 +83,6 @@ class Manifest:
     removed: Mapping[str, Base]
 
     def to_text(self) -> str:
-        """Write it as JSON."""
         return json.dumps(plain(self), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -104,100 +101,44 @@ def from_metadata(metadata: Mapping[str, str], path: str) -> Manifest:
         raise FileFormatError(
             f"{path} is a delta of layout version {shown(version)}; expected {VERSION!r}, a newer minuend may read it"
         )
-    try:
-        data = json.loads(metadata[KEY], object_pairs_hook=safetensors.unique)
-    except safetensors.DuplicateKeyError as error:
-        raise FileFormatError(
-            f"{path} names {clipped(error.args[0])} twice in its manifest; expected it once"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} has a manifest that is no JSON ({error}); expected an object") from None
-    return _Reader(path).manifest(data)
+    data = parse_json(metadata[KEY], path, "an object", "manifest")
+    return _MANIFEST(Item(_Said(path), (), data))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Checks what a manifest says, and says where it is wrong."""
+class _Said(Origin):
+    """A delta whose errors are about its manifest."""
 
-    path: str
+    def place(self, path: Path) -> str:
+        return f"{self.name} has a manifest in which {format_path(path) or 'the manifest'}"
 
-    def manifest(self, data: Any) -> Manifest:
-        files, base, tensors, removed = self._fields(data, "the manifest", "files", "base", "tensors", "removed")
-        return Manifest(
-            tuple(self._file(one, f"files[{i}]") for i, one in enumerate(self._list(files, "files"))),
-            tuple(self._file(one, f"base[{i}]") for i, one in enumerate(self._list(base, "base"))),
-            {
-                name: self._record(one, f"tensors[{clipped(name)}]")
-                for name, one in self._dict(tensors, "tensors").items()
-            },
-            {
-                name: self._base(one, f"removed[{clipped(name)}]")
-                for name, one in self._dict(removed, "removed").items()
-            },
-        )
 
-    def _file(self, data: Any, where: str) -> File:
-        name, size, head, sha256 = self._fields(data, where, "name", "size", "head", "sha256")
-        if not isinstance(name, str):
-            raise self._wrong(f"{where}.name", name, "a text")
-        size, head = self._count(size, f"{where}.size"), self._count(head, f"{where}.head")
-        return File(name, size, head, self._sha256(sha256, where))
+def _text(item: Item) -> str:
+    return item.string("a text")
 
-    def _record(self, data: Any, where: str) -> Record:
-        stored, sha256, base, changed, norm = self._fields(data, where, "stored", "sha256", "base", "changed", "norm")
-        if stored not in get_args(Stored):
-            raise self._wrong(f"{where}.stored", stored, listed(get_args(Stored)))
-        return Record(
-            cast(Stored, stored),
-            self._sha256(sha256, where),
-            None if base is None else self._base(base, f"{where}.base"),
-            None if changed is None else self._count(changed, f"{where}.changed"),
-            None if norm is None else self._norm(norm, f"{where}.norm"),
-        )
 
-    def _base(self, data: Any, where: str) -> Base:
-        dtype, shape, sha256 = self._fields(data, where, "dtype", "shape", "sha256")
-        if not isinstance(dtype, str):
-            raise self._wrong(f"{where}.dtype", dtype, "a text")
-        sizes = tuple(self._count(dim, f"{where}.shape") for dim in self._list(shape, f"{where}.shape"))
-        return Base(dtype, sizes, self._sha256(sha256, where))
+def _sha256(item: Item) -> str:
+    return item.string("64 hexadecimal digits", re.compile(r"[0-9a-f]{64}\Z").match)
 
-    def _norm(self, data: Any, where: str) -> Norm:
-        l2, most = self._fields(data, where, "l2", "max")
-        return Norm(self._number(l2, f"{where}.l2"), self._number(most, f"{where}.max"))
 
-    def _fields(self, data: Any, where: str, *names: str) -> list[Any]:
-        if not isinstance(data, dict) or sorted(data) != sorted(names):
-            raise self._wrong(where, data, f"an object of {listed(names, 'and')}")
-        return [data[name] for name in names]
+def _count(item: Item) -> int:
+    return item.integer(wanted="a whole number from 0 on")
 
-    def _list(self, value: Any, where: str) -> list[Any]:
-        if not isinstance(value, list):
-            raise self._wrong(where, value, "a list")
-        return value
 
-    def _dict(self, value: Any, where: str) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise self._wrong(where, value, "an object")
-        return value
+def _number(item: Item) -> float:
+    """Read a number from 0 on; infinity stands as a text, see :func:`minuend.plain.plain`."""
+    if item.value == "inf":
+        return math.inf
+    return float(item.number("a number from 0 on", lambda value: 0 <= value < math.inf))
 
-    def _count(self, value: Any, where: str) -> int:
-        if type(value) is not int or not 0 <= value < 1 << 63:
-            raise self._wrong(where, value, "a whole number from 0 on")
-        return value
 
-    def _number(self, value: Any, where: str) -> float:
-        """Read a number from 0 on; infinity stands as a text, see :func:`minuend.plain.plain`."""
-        if value == "inf":
-            return math.inf
-        if type(value) not in (int, float) or not 0 <= value < math.inf:
-            raise self._wrong(where, value, "a number from 0 on")
-        return float(value)
-
-    def _sha256(self, value: Any, where: str) -> str:
-        if not isinstance(value, str) or not _SHA256.match(value):
-            raise self._wrong(f"{where}.sha256", value, "64 hexadecimal digits")
-        return value
-
-    def _wrong(self, where: str, came: Any, expected: str) -> FileFormatError:
-        return FileFormatError(f"{self.path} has a manifest in which {where} is {shown(came)}; expected {expected}")
+_FILES = many(record(File, name=_text, size=_count, head=_count, sha256=_sha256))
+_BASE = record(Base, dtype=_text, shape=many(_count), sha256=_sha256)
+_RECORD = record(
+    Record,
+    stored=one_of(get_args(Stored)),
+    sha256=_sha256,
+    base=optional(_BASE),
+    changed=optional(_count),
+    norm=optional(record(Norm, l2=_number, max=_number)),
+)
+_MANIFEST = record(Manifest, files=_FILES, base=_FILES, tensors=by_name(_RECORD), removed=by_name(_BASE))

@@ -7,14 +7,13 @@ import functools
 import hashlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from minuend.core.shapes import format_shape
 from minuend.files.base import clipped
 from minuend.files.deltas import byte_planes
 from minuend.files.deltas.checkpoints import Checkpoint, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES, Delta, Packed
-from minuend.files.deltas.hashing import Done, Hashing
+from minuend.files.deltas.hashing import Hashing, Meter
 from minuend.files.deltas.manifest import Base
 from minuend.files.formats.safetensors import Span
 from minuend.files.streaming.pipeline import ahead
@@ -87,11 +86,11 @@ class Restoring:
     base: Checkpoint
     delta: Delta
     hashing: Hashing
-    done: Done
+    done: Meter
     wrong: Wrong
     skip: Collection[str] = ()
 
-    def file(self, i: int, write: Callable[[Any], object]) -> None:
+    def file(self, i: int, write: Callable[[memoryview], object]) -> None:
         """Restore a file, and hand on its bytes in their order."""
         part = self.delta.tuned.parts[i]
         head = part.source.read(0, part.start)
@@ -118,7 +117,7 @@ class Restoring:
                 yield functools.partial(self._restored, span, block)
 
     def _restored(self, span: Span, block: Packed) -> _Block:
-        patterns = self.delta.patterns(block)
+        patterns = block.patterns(self.delta.source)
         base = raw = None
         if block.cut.old:
             part, old = self.base.tensors[span.name]
@@ -127,7 +126,9 @@ class Restoring:
         found = byte_planes.restore(block.head, patterns, base, block.where)
         return _Block(found.view("u1"), raw)
 
-    def _tensor(self, span: Span, blocks: Iterator[_Block], whole: Any, write: Callable[[Any], object]) -> bool:
+    def _tensor(
+        self, span: Span, blocks: Iterator[_Block], whole: hashlib._Hash, write: Callable[[memoryview], object]
+    ) -> bool:
         """Write a tensor; return whether it and its base are as the delta says."""
         record = self.delta.manifest.tensors[span.name]
         own, from_base = hashlib.sha256(), hashlib.sha256()

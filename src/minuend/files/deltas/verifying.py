@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from minuend.files.base import clipped
 from minuend.files.deltas.checkpoints import Checkpoint, open_checkpoint
 from minuend.files.deltas.delta_files import Delta, open_delta
-from minuend.files.deltas.hashing import Hashes, Hashing, hashes
-from minuend.files.deltas.progress import Meter, Progress
+from minuend.files.deltas.hashing import Hashes, Hashing, Meter, Progress, hashes
 from minuend.files.deltas.restoring import Found, Restoring, misfits, other_elements
 
 

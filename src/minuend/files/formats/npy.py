@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Header:
     """What a ``.npy`` header says, and how many bytes it takes."""
 
     element: ElementType
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     shape: tuple[int, ...]
     fortran: bool
     length: int
@@ -107,7 +107,7 @@ def check(path: str, results: Sequence[Result]) -> None:
             )
 
 
-def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+def write(stream: IO[bytes], results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write one array in native byte order, in Fortran order where its operands are, else in C order."""
     (result,) = results
     descr = np.lib.format.dtype_to_descr(result.element.memory)

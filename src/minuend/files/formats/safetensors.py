@@ -16,14 +16,14 @@ import functools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import IO
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import size
-from minuend.errors import DTypeError, FileFormatError, listed
+from minuend.errors import DTypeError, FileFormatError, listed, shown
 from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, check_shape, clipped, write_all
 from minuend.files.formats.plain_types import PlainType
@@ -32,6 +32,7 @@ from minuend.files.stored_elements import Contiguous
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source
 from minuend.files.transaction import writing
+from minuend.schema import Item, Stated, parse_json
 
 SUFFIXES = (".safetensors",)
 NAMED = True
@@ -52,12 +53,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     source = sources.open_source(path)
     known = _EVERY if every_type else _ELEMENTS
     found = layout(source, path, every_type=every_type)
-    openers: dict[str, Callable[[], Tensor]] = {
-        span.name: functools.partial(
-            _tensor, source, path, span.name, known=known, word=span.word, shape=span.shape, offset=span.offset
-        )
-        for span in found.spans
-    }
+    openers = {span.name: functools.partial(_tensor, source, path, known, span) for span in found.spans}
     return TensorFile(path, NAMED, openers, found.metadata)
 
 
@@ -99,19 +95,14 @@ def layout(source: Source, path: str, *, every_type: bool = False, ask: bool = T
     need("safetensors", "safetensors", path)
     known = _EVERY if every_type else _ELEMENTS
     start, header, metadata = _header(source, path)
-    found: list[Span] = []
-    for name, entry in header.items():
-        begin, end, shape, word = _entry(entry, known, f"{path} tensor {clipped(name)}")
-        found.append(Span(name, word, shape, start + begin, end - begin))
-    _check_spans(
-        sorted((s.offset - start, s.offset + s.nbytes - start, s.name) for s in found), source.size - start, path
-    )
+    spans = [_span(name, entry, known, start, f"{path} tensor {clipped(name)}") for name, entry in header.items()]
+    _check_spans(sorted((one.offset, one.offset + one.nbytes, one.name) for one in spans), start, source.size, path)
     if ask:
         _ask_package(source.read(0, start).data, source.size, path)
-    return Layout(start, tuple(found), metadata)
+    return Layout(start, tuple(spans), metadata)
 
 
-def _ask_package(head: Any, size: int, path: str) -> None:
+def _ask_package(head: bytes | memoryview, size: int, path: str) -> None:
     """Have the package check a header, before a file of zeros that is as long as the elements and takes no place."""
     package = need("safetensors", "safetensors", path)
     with _copied(head, size) as copy:
@@ -123,7 +114,7 @@ def _ask_package(head: Any, size: int, path: str) -> None:
 
 
 @contextlib.contextmanager
-def _copied(head: Any, size: int) -> Iterator[str]:
+def _copied(head: bytes | memoryview, size: int) -> Iterator[str]:
     """Yield the path of a file that begins with a header; it has no name that a killed process would leave behind."""
     if os.path.isdir(_OPEN_FILES):
         with reading.unnamed() as stream:
@@ -139,7 +130,7 @@ def _copied(head: Any, size: int) -> Iterator[str]:
         yield path
 
 
-def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, str]]:
+def _header(source: Source, path: str) -> tuple[int, dict[str, object], dict[str, str]]:
     """Return where the elements start, the header without its metadata, and that."""
     total = source.size
     length = int.from_bytes(source.read(0, min(8, total)).tobytes(), "little")
@@ -148,14 +139,7 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, s
         stated = f"states a header of {length} bytes" if total >= 8 else f"has {total} bytes"
         limit = f"{most} at the most" if total >= 8 else "8 bytes of header length, and a header"
         raise FileFormatError(f"{path} {stated}; expected {limit}")
-    try:
-        header = json.loads(source.read(8, length).tobytes().decode(), object_pairs_hook=unique)
-    except DuplicateKeyError as error:
-        raise FileFormatError(
-            f"{path} names {error.args[0]!r} twice in its header; expected names that differ"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} has a header that is no JSON ({error}); expected an object of tensors") from None
+    header = parse_json(source.read(8, length).tobytes(), path, "an object of tensors", "header")
     if not isinstance(header, dict):
         raise FileFormatError(
             f"{path} has a header that is a JSON {type(header).__name__}; expected an object of tensors"
@@ -166,86 +150,52 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, Any], dict[str, s
     return 8 + length, header, metadata
 
 
-class DuplicateKeyError(Exception):
-    """A name twice in an object of JSON; the name."""
+_FIELDS = ("data_offsets", "dtype", "shape")
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON, in which no name may stand twice; for ``json``'s ``object_pairs_hook``."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise DuplicateKeyError(key)
-        found[key] = value
-    return found
-
-
-def _entry(entry: Any, known: Mapping[str, ElementType], where: str) -> tuple[int, int, tuple[int, ...], str]:
+def _span(name: str, entry: object, known: Mapping[str, ElementType], start: int, where: str) -> Span:
     """Check one tensor's entry: its keys, that its numbers are numbers, and that its bytes fit its shape."""
-    keys = {"dtype", "shape", "data_offsets"}
-    if not isinstance(entry, dict) or set(entry) != keys:
-        came = listed(sorted(entry), "and") or "nothing" if isinstance(entry, dict) else _shown(entry)
-        raise FileFormatError(f"{where} states {came}; expected {listed(sorted(keys), 'and')}")
-    word, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not isinstance(word, str):
-        raise FileFormatError(f"{where} states the dtype {_shown(word)}; expected one such as 'F32'")
-    if not _sizes(shape):
-        raise FileFormatError(f"{where} states the shape {_shown(shape)}; expected a list of sizes of 0 and above")
-    if not (_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1] < 1 << 63):
-        raise FileFormatError(f"{where} states the data_offsets {_shown(offsets)}; expected [begin, end]")
-    begin, end = offsets
+    if not isinstance(entry, dict) or sorted(entry) != sorted(_FIELDS):
+        came = listed(sorted(entry), "and") or "nothing" if isinstance(entry, dict) else shown(entry)
+        raise FileFormatError(f"{where} states {came}; expected {listed(_FIELDS, 'and')}")
+    item = Item(Stated(where), (), entry)
+    word = item["dtype"].string("one such as 'F32'")
+    shape = item["shape"].sizes("a list of sizes of 0 and above")
+    offsets = item["data_offsets"].sizes("[begin, end]")
+    if len(offsets) != 2 or not offsets[0] <= offsets[1] < 1 << 63:
+        raise item["data_offsets"].wrong("[begin, end]")
+    nbytes = offsets[1] - offsets[0]
     check_shape(shape, 1, where)
-    if (element := known.get(word)) and end - begin != size(shape) * element.itemsize:
+    if (element := known.get(word)) and nbytes != size(shape) * element.itemsize:
         raise FileFormatError(
-            f"{where} has {end - begin} bytes of elements; "
-            f"expected {size(shape) * element.itemsize} ({word} of shape {tuple(shape)})"
+            f"{where} has {nbytes} bytes of elements; "
+            f"expected {size(shape) * element.itemsize} ({word} of shape {shape})"
         )
-    return begin, end, tuple(shape), word
+    return Span(name, word, shape, start + offsets[0], nbytes)
 
 
-def _sizes(value: Any) -> bool:
-    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
-
-
-def _shown(value: Any) -> str:
-    """A value of a header, however long, for a message."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]} …"
-
-
-def _check_spans(spans: list[tuple[int, int, str]], total: int, path: str) -> None:
+def _check_spans(spans: list[tuple[int, int, str]], start: int, stop: int, path: str) -> None:
     """Check that the tensors lie one behind the other, from the first byte of the elements to the last."""
-    end = max((last for _, last, _ in spans), default=0)
-    if end != total:
-        raise FileFormatError(f"{path} has {total} bytes of elements; expected {end}, as its header says")
-    for (_, end, name), (begin, _, other) in pairwise([(0, 0, ""), *spans]):
-        if begin < end:
-            raise FileFormatError(
-                f"{path} tensor {clipped(other)} starts at byte {begin}, inside {clipped(name)}; expected {end}"
-            )
-        if begin > end:
-            raise FileFormatError(f"{path} tensor {clipped(other)} starts at byte {begin}, after a gap; expected {end}")
-
-
-def _tensor(
-    source: Source,
-    path: str,
-    name: str,
-    *,
-    known: Mapping[str, ElementType],
-    word: str,
-    shape: tuple[int, ...],
-    offset: int,
-) -> Tensor:
-    if word not in known:
-        raise DTypeError(
-            "types",
-            f"element type {_shown(word)}; expected {listed(_ELEMENTS)}",
-            where=f"{path} tensor {clipped(name)}",
+    end = max((last for _, last, _ in spans), default=start)
+    if end != stop:
+        raise FileFormatError(
+            f"{path} has {stop - start} bytes of elements; expected {end - start}, as its header says"
         )
-    element = known[word]
-    check_shape(shape, element.itemsize, f"{path} tensor {clipped(name)}")
-    return Tensor(name, element, shape, lambda: Contiguous(source, offset, element.memory, shape))
+    for (_, end, name), (begin, _, other) in pairwise([(start, start, ""), *spans]):
+        if begin != end:
+            where = f"inside {clipped(name)}" if begin < end else "after a gap"
+            raise FileFormatError(
+                f"{path} tensor {clipped(other)} starts at byte {begin - start}, {where}; expected {end - start}"
+            )
+
+
+def _tensor(source: Source, path: str, known: Mapping[str, ElementType], span: Span) -> Tensor:
+    where = f"{path} tensor {clipped(span.name)}"
+    if span.word not in known:
+        raise DTypeError("types", f"element type {shown(span.word)}; expected {listed(_ELEMENTS)}", where=where)
+    element = known[span.word]
+    check_shape(span.shape, element.itemsize, where)
+    return Tensor(span.name, element, span.shape, lambda: Contiguous(source, span.offset, element.memory, span.shape))
 
 
 def check(path: str, results: Sequence[Result]) -> None:
@@ -264,7 +214,7 @@ def check(path: str, results: Sequence[Result]) -> None:
     _ask_package(head, size, path)
 
 
-def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
+def write(stream: IO[bytes], results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write header and elements; wide types first, so that each tensor is aligned, as the package does."""
     order, head, _ = _laid_out(results, metadata)
     stream.write(head)
@@ -274,12 +224,17 @@ def write(stream: Any, results: Sequence[Result], metadata: Mapping[str, str] = 
 def _laid_out(results: Sequence[Result], metadata: Mapping[str, str]) -> tuple[list[Result], bytes, int]:
     """Return the tensors in the order of the file, everything before the elements, and the size of the file."""
     order = sorted(results, key=lambda result: (-result.element.itemsize, result.name))
-    header: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
+    header: dict[str, object] = {_METADATA: dict(metadata)} if metadata else {}
     end = 0
     for result in order:
         begin, end = end, end + result.nbytes
         header[result.name] = {"dtype": WORDS[result.element.name], "shape": result.shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    text = encoded(header)
     head = len(text).to_bytes(8, "little") + text
     return order, head, len(head) + end
+
+
+def encoded(header: Mapping[str, object]) -> bytes:
+    """Return a header as it is written, so long that what follows is aligned."""
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    return text + b" " * (-len(text) % 8)

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from minuend.errors import FileFormatError, listed
 from minuend.files import sources
@@ -24,6 +23,7 @@ from minuend.files.addresses import URL
 from minuend.files.base import NO_TEXT, Result, Shard, Tensor, TensorFile, clipped, quoted
 from minuend.files.formats import safetensors
 from minuend.files.transaction.writing import new_file
+from minuend.schema import parse_json
 
 SUFFIXES = (".safetensors.index.json",)
 NAMED = True
@@ -83,12 +83,7 @@ def _weight_map(index: str) -> dict[str, str]:
     source = sources.open_source(index)
     if source.size > _LONGEST_INDEX:
         raise FileFormatError(f"{index} has {source.size} bytes; an index has {_LONGEST_INDEX} at most")
-    try:
-        data = json.loads(source.read(0, source.size).tobytes().decode(), object_pairs_hook=safetensors.unique)
-    except safetensors.DuplicateKeyError as error:
-        raise FileFormatError(f"{index} names {clipped(error.args[0])} twice; expected names that differ") from None
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{index} is no JSON ({error}); expected an index of safetensors files") from None
+    data = parse_json(source.read(0, source.size).tobytes(), index, "an index of safetensors files")
     places = data.get(_MAP) if isinstance(data, dict) else None
     if not isinstance(places, dict) or not places or not all(isinstance(name, str) for name in places.values()):
         raise FileFormatError(f"{index} has no {_MAP!r} of names of tensors and of their files; expected an index")
@@ -150,7 +145,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     for shard, own in places.values():
         with new_file(os.path.join(path, shard.file)) as stream:
             safetensors.write(stream, own, shard.metadata)
-    index: dict[str, Any] = {
+    index: dict[str, object] = {
         "metadata": {"total_size": sum(result.nbytes for result in results)},
         _MAP: {result.name: result.about.shard.file for result in results if result.about.shard},
     }

@@ -14,7 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -32,9 +32,10 @@ from minuend.files.base import (
     element_of,
     is_numpys_own,
 )
-from minuend.files.formats import conventions
+from minuend.files.formats import conventions, zarr_conventions, zarr_headers
 from minuend.files.formats.conventions import Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts
+from minuend.files.formats.zarr_headers import Node
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import each
 from minuend.files.streaming.reading import Array
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".zarr",)
 NAMED = True
 FOLDER = True
+_Json: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,11 @@ class Chunked:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As they are stored."""
         found: np.dtype[Any] = self.array.dtype
         return found
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The array's."""
         return tuple(self.array.shape)
 
     def read(self) -> Array:
@@ -138,9 +138,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 
 def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     """Look at the headers of what a store holds; ``path`` is what messages call it."""
-    from minuend.files.formats import zarr_conventions, zarr_headers
-
-    with remote.errors_naming(path) if URL in path else contextlib.nullcontext():
+    with remote.errors_naming(path):
         found = zarr_headers.nodes(store, path)
     root = found[""]
     stored = Stored(root.version, root.header, consolidated=zarr_headers.is_consolidated(store, root))
@@ -152,9 +150,7 @@ def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     return conventions.tensors_of(path, variables, groups, "array")
 
 
-def _variable(store: Any, path: str, node: Any, known: Collection[str], root: Stored, every_type: bool) -> Variable:
-    from minuend.files.formats import zarr_conventions
-
+def _variable(store: Any, path: str, node: Node, known: Collection[str], root: Stored, every_type: bool) -> Variable:
     where = f"{path} array {clipped(node.name)}" if node.name else path
     opened = functools.cache(lambda: _bounded(store, node, where))
     stored = replace(root, version=node.version, header=node.header, named=zarr_conventions.is_named(node))
@@ -168,60 +164,55 @@ def _variable(store: Any, path: str, node: Any, known: Collection[str], root: St
 
 
 def _tensor(
-    node: Any,
+    node: Node,
     where: str,
     opened: Callable[[], Any],
     stored: Stored,
     every_type: bool,
 ) -> Tensor:
-    from minuend.files.formats import zarr_headers
-
     zarr_headers.check(node, where)
-    zarr_headers.check_form(node, where)
     array = opened()
     element = element_of(array.dtype, where, every_type=every_type)
-    check_shape(array.shape, element.itemsize, where)
-    grid = array.shards or array.chunks
-    zarr_headers.check_grid(array.shape, grid, element.itemsize, where)
-    about = About(stored=stored)
-    return Tensor(
-        node.name, element, tuple(array.shape), lambda: Chunked(array, where), about=about, chunks=tuple(grid)
-    )
+    grid, about = _grid(array, where), About(stored=stored)
+    return Tensor(node.name, element, tuple(array.shape), lambda: Chunked(array, where), about=about, chunks=grid)
+
+
+def _grid(array: Any, where: str) -> tuple[int, ...]:
+    """Return the grid of what is stored in one piece, of an array that is not too large."""
+    itemsize, grid = max(1, array.dtype.itemsize), tuple(array.shards or array.chunks)
+    check_shape(array.shape, itemsize, where)
+    zarr_headers.check_grid(array.shape, grid, itemsize, where)
+    return grid
 
 
 def _companion(
-    node: Any,
+    node: Node,
     where: str,
     opened: Callable[[], Any],
     axes: tuple[Axis, ...],
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
 ) -> Companion | None:
     """Return an array that belongs to another; ``None`` where its type is none that is copied."""
-    from minuend.files.formats import zarr_conventions, zarr_headers
-
     is_text = zarr_conventions.is_text(node)
-    if not is_text:
-        zarr_headers.check(node, where)
-        zarr_headers.check_form(node, where)
     array = opened()
     if not is_text and array.dtype.kind not in "iufSbU":
         return None
-    itemsize, grid = max(1, array.dtype.itemsize), array.shards or array.chunks
-    check_shape(array.shape, itemsize, where)
-    zarr_headers.check_grid(array.shape, grid, itemsize, where)
+    _grid(array, where)
     values = Chunked(array, where)
     return Companion(
         node.name, axes, attributes, lambda: Texts(values) if is_text or values.dtype.kind == "U" else values
     )
 
 
-def _bounded(store: Any, node: Any, where: str) -> Any:
+def _bounded(store: Any, node: Node, where: str) -> Any:
     """Open an array whose chunks are read and unpacked no further than its header says."""
-    from minuend.files.formats import zarr_bounds, zarr_conventions
+    from minuend.files.formats import zarr_bounds
 
-    array = _opened(store, node.name, node.version, where)
     if zarr_conventions.is_text(node):  # no header gives its length
-        return array
+        return _opened(store, node.name, node.version, where)
+    zarr_headers.check(node, where)
+    zarr_headers.check_form(node, where)
+    array = _opened(store, node.name, node.version, where)
     zarr_bounds.bound(array)
     limits = getattr(store, "limits", None)
     if limits is not None:
@@ -249,8 +240,6 @@ def _opened(store: Any, name: str, version: int, where: str) -> Any:
 def check(path: str, results: Sequence[Result]) -> None:
     """Refuse types that zarr lacks, and names that are no folders of their own."""
     need("zarr", "zarr", path)
-    from minuend.files.formats import zarr_conventions
-
     conventions.check(path, results)
     names = names_of(results)
     for name, result in zip(names, results, strict=True):
@@ -293,12 +282,12 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     create(path, results)
     for name, result in zip(names_of(results), results, strict=True):
         output = ChunkedOutput(path, name, spare)
-        each(functools.partial(_write, output, result), boxes(result.shape, output.grid), 5 * output.nbytes)
+
+        def write(region: Region, result: Result = result, output: ChunkedOutput = output) -> None:
+            output.put(region, result.part(region))
+
+        each(write, boxes(result.shape, output.grid), 5 * output.nbytes)
     os.rmdir(spare)
-
-
-def _write(output: ChunkedOutput, result: Result, region: Region) -> None:
-    output.put(region, result.part(region))
 
 
 def create(path: str, results: Sequence[Result]) -> None:
@@ -339,11 +328,9 @@ class Headers(Mapping[str, bytes]):
 
 def headers_of(path: str, results: Sequence[Result]) -> Mapping[str, bytes]:
     """Return all that stands beside the chunks, by its key; the outermost group comes last."""
-    from minuend.files.formats import zarr_conventions, zarr_headers
-
     chunks: dict[str, Callable[[], bytes]] = {}
-    found: dict[str, Any] = {}
-    groups: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    found: dict[str, _Json] = {}
+    groups: dict[str, tuple[int, _Json]] = {}
     stated = conventions.groups_of(results)
     for name, result in zip(names_of(results), results, strict=True):
         version, header = zarr_headers.header_of(result)
@@ -369,12 +356,14 @@ def _groups_around(name: str) -> list[str]:
     return ["/".join(name.split("/")[:k]) for k in range(len(name.split("/")) if name else 0)]
 
 
-def _as_json(data: Mapping[str, Any]) -> bytes:
+def _as_json(data: _Json) -> bytes:
     return (json.dumps(data, indent=2) + "\n").encode()
 
 
-def _header(name: str, version: int, header: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
-    files: dict[str, Mapping[str, Any]] = {"zarr.json": {**header, "attributes": attributes}}
+def _header(
+    name: str, version: int, header: Mapping[str, object], attributes: Mapping[str, object]
+) -> dict[str, Mapping[str, object]]:
+    files: dict[str, _Json] = {"zarr.json": {**header, "attributes": attributes}}
     if version == 2:
         files = {".zarray" if "shape" in header else ".zgroup": header}
         files |= {".zattrs": attributes} if attributes else {}
@@ -389,35 +378,32 @@ class ChunkedOutput:
         path: its folder, or that of its group; or its address. name: in the group.
         spare: a folder for chunks that are half written; an object store takes them in one piece.
         called: what errors call the folder. headers: of an address, see :func:`headers_of`: they are written last.
+        store: another one that it lies in.
 
     Attributes:
         grid: of what is written at a time. nbytes: of one of these.
     """
 
     def __init__(
-        self, path: str, name: str, spare: str, called: str = "", headers: Mapping[str, bytes] | None = None
+        self,
+        path: str,
+        name: str,
+        spare: str = "",
+        called: str = "",
+        headers: Mapping[str, bytes] | None = None,
+        store: Any = None,
     ) -> None:
+        import zarr
+
         from minuend.files.formats import zarr_stores
 
         self._address = path if headers is not None else ""
         if headers is not None:
-            self._open(zarr_stores.to_address(path, headers), name)
-            return
-        if not os.path.isdir(spare):  # zarr would make it
-            raise FileNotFoundError(f"there is no folder {spare}")
-        self._open(zarr_stores.Written(path, spare=spare, output=called or path), name)
-
-    @classmethod
-    def within(cls, store: Any, name: str) -> ChunkedOutput:
-        """Open an array of a store."""
-        found = cls.__new__(cls)
-        found._address = ""
-        found._open(store, name)
-        return found
-
-    def _open(self, store: Any, name: str) -> None:
-        import zarr
-
+            store = zarr_stores.to_address(path, headers)
+        elif store is None:
+            if not os.path.isdir(spare):  # zarr would make it
+                raise FileNotFoundError(f"there is no folder {spare}")
+            store = zarr_stores.Written(path, spare=spare, output=called or path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._array = zarr.open_array(store=store, path=name, mode="r+")
@@ -431,7 +417,7 @@ class ChunkedOutput:
         Returns:
             the length and checksum of what is stored; ``None`` where nothing is, since all is the fill value.
         """
-        with remote.errors_naming(self._address) if self._address else contextlib.nullcontext(), _memory():
+        with remote.errors_naming(self._address), _memory():
             self._array[region] = elements
         marks: dict[str, Mark] = getattr(self._store, "marks", {})
         return marks.pop(self._key(region), None)
@@ -440,7 +426,7 @@ class ChunkedOutput:
         """Whether what is stored of a region has a length and checksum, or is not there where nothing was stored."""
         from minuend.files.formats import zarr_stores
 
-        with remote.errors_naming(self._address) if self._address else contextlib.nullcontext():
+        with remote.errors_naming(self._address):
             found = zarr_stores.content(self._store, self._key(region))
         return (None if found is None else zarr_stores.mark_of(found)) == mark
 

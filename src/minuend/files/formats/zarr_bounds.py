@@ -18,7 +18,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from zarr.abc.codec import BytesBytesCodec
@@ -83,15 +83,12 @@ class Bounded(BytesBytesCodec):  # type: ignore[misc]
     is_fixed_size = False
 
     def evolve_from_array_spec(self, array_spec: Any) -> Bounded:
-        """See ``zarr.abc.codec.Codec``."""
         return Bounded(self.inner.evolve_from_array_spec(array_spec), self.exact)
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
-        """See ``zarr.abc.codec.Codec``."""
         return int(self.inner.compute_encoded_size(input_byte_length, chunk_spec))
 
     def to_dict(self) -> Any:
-        """See ``zarr.abc.metadata.Metadata``."""
         return self.inner.to_dict()
 
     async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
@@ -143,7 +140,6 @@ class Numcodec:
         self._inner, self._limit = inner, limit
 
     def decode(self, raw: Any, out: Any = None) -> Any:
-        """Unpack."""
         unpack = _UNPACK.get(self._inner.codec_id)
         if unpack is None:
             found = self._inner.decode(raw)
@@ -152,7 +148,6 @@ class Numcodec:
         return unpack(np.asarray(raw).tobytes(), self._limit, self._inner.get_config())
 
     def get_config(self) -> Any:
-        """Return the codec's settings."""
         return self._inner.get_config()
 
 
@@ -172,14 +167,17 @@ def _check(came: int, most: int) -> None:
         raise TooLong(most)
 
 
-def _zlib(bits: int) -> Callable[[bytes, Limit, Mapping[str, Any]], bytes]:
-    def unpack(raw: bytes, limit: Limit, _: Mapping[str, Any]) -> bytes:
+Unpack: TypeAlias = Callable[[bytes, Limit, Mapping[str, Any]], bytes]
+
+
+def _zlib(bits: int) -> Unpack:
+    def unpack(raw: bytes, limit: Limit, _: object) -> bytes:
         return _streams(lambda: zlib.decompressobj(bits), raw, limit, many=bits != zlib.MAX_WBITS)
 
     return unpack
 
 
-def _bz2(raw: bytes, limit: Limit, _: Mapping[str, Any]) -> bytes:
+def _bz2(raw: bytes, limit: Limit, _: object) -> bytes:
     return _streams(bz2.BZ2Decompressor, raw, limit, many=True)
 
 
@@ -217,7 +215,7 @@ def _streams(make: Callable[[], Any], raw: bytes, limit: Limit, *, many: bool) -
 _ZSTD_MAGIC = 0xFD2FB528.to_bytes(4, "little")
 
 
-def _zstd(raw: bytes, limit: Limit, _: Mapping[str, Any]) -> bytes:
+def _zstd(raw: bytes, limit: Limit, _: object) -> bytes:
     from numcodecs import zstd  # type: ignore[import-untyped, unused-ignore]
 
     stated = zstd_size(raw)
@@ -248,7 +246,7 @@ def zstd_size(raw: bytes) -> int | None:
     return int.from_bytes(raw[at : at + width], "little") + (256 if width == 2 else 0)
 
 
-def _blosc(raw: bytes, limit: Limit, _: Mapping[str, Any]) -> bytes:
+def _blosc(raw: bytes, limit: Limit, _: object) -> bytes:
     from numcodecs import blosc
 
     # The library does not know where the buffer ends, but for what the buffer itself says.
@@ -258,14 +256,14 @@ def _blosc(raw: bytes, limit: Limit, _: Mapping[str, Any]) -> bytes:
     return bytes(blosc.decompress(raw))
 
 
-def _lz4(raw: bytes, limit: Limit, _: Mapping[str, Any]) -> bytes:
+def _lz4(raw: bytes, limit: Limit, _: object) -> bytes:
     from numcodecs import lz4
 
     _check(int.from_bytes(raw[:4], "little"), limit.most)
     return bytes(lz4.decompress(raw))
 
 
-_UNPACK: dict[str, Callable[[bytes, Limit, Mapping[str, Any]], bytes]] = {
+_UNPACK: dict[str, Unpack] = {
     "zlib": _zlib(zlib.MAX_WBITS), "gzip": _zlib(zlib.MAX_WBITS | 16), "bz2": _bz2, "lzma": _lzma, "zstd": _zstd,
     "blosc": _blosc, "lz4": _lz4,
 }  # fmt: skip

@@ -15,19 +15,19 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import Result, clipped
-from minuend.files.formats import conventions
+from minuend.files.formats import conventions, zarr_headers
 from minuend.files.formats.conventions import FILL
 from minuend.files.formats.coordinates import Axis, Companion
 from minuend.files.formats.missing import as_element
 from minuend.files.formats.zarr_headers import Node
 from minuend.files.stored_elements import Elements
-from minuend.files.streaming.regions import BAND_BYTES, Region, boxes, contiguous, extent
+from minuend.files.streaming.regions import Region, boxes
 
 _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _NUMBERS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
@@ -71,7 +71,7 @@ def _axis(name: str, size: int, near: str, known: Collection[str]) -> Axis:
     return Axis("", size) if not name else Axis(conventions.resolve(name, near, known) or own, size)
 
 
-def attributes_of(node: Node) -> dict[str, Any]:
+def attributes_of(node: Node) -> dict[str, object]:
     """Return an array's attributes as the conventions have them.
 
     Those of version 2 that begin with ``_nc`` are netCDF's own.
@@ -86,7 +86,7 @@ def attributes_of(node: Node) -> dict[str, Any]:
     return found if fill is None else found | {FILL: fill}
 
 
-def _number(stated: Any) -> Any:
+def _number(stated: object) -> object:
     """Return the number that a fill value states; what states none comes back as it is."""
     if not isinstance(stated, str) or stated in _NUMBERS:
         return _NUMBERS[stated] if isinstance(stated, str) else stated
@@ -122,7 +122,7 @@ def _follows(result: Result) -> bool:
     return any(axis.path for axis in axes) or (not axes and stored is not None and stored.named)
 
 
-def in_header(result: Result, version: int, header: dict[str, Any]) -> dict[str, Any]:
+def in_header(result: Result, version: int, header: dict[str, object]) -> dict[str, object]:
     """Return a header that names a result's axes and, in version 2, states what is no data."""
     if not _follows(result):
         return header
@@ -131,25 +131,21 @@ def in_header(result: Result, version: int, header: dict[str, Any]) -> dict[str,
     return header | {"dimension_names": _called(conventions.placed(result).axes)}
 
 
-def in_attributes(result: Result, version: int, where: str) -> dict[str, Any]:
+def in_attributes(result: Result, version: int, where: str) -> dict[str, object]:
     """Return a result's attributes as JSON holds them.
 
     Raises:
         FileFormatError: one that JSON does not hold.
     """
-    found = {}
-    for name, value in conventions.attributes_of(result).items():
-        plain = _plain(value)
-        try:
-            json.dumps(plain)
-        except (TypeError, ValueError):
-            if isinstance(value, np.ndarray | np.generic):
-                continue  # of a format that has other types
+    attributes = conventions.attributes_of(result)
+    found = in_json(attributes)
+    for name, value in attributes.items():
+        # NumPy's are of a format that has other types.
+        if name not in found and not isinstance(value, np.ndarray | np.generic):
             raise FileFormatError(
                 f"{where}: the attribute {clipped(name)} is a {type(value).__name__}, which JSON does not hold; "
                 "write to another format, or remove it from A"
-            ) from None
-        found[name] = plain
+            )
     nodata, follows = _nodata(result), _follows(result)
     if version == 2:
         found |= {_DIMENSIONS: _called(conventions.placed(result).axes)} if follows else {}
@@ -163,7 +159,7 @@ def _nodata(result: Result) -> int | float | None:
     return None if nodata is None else as_element(nodata, result.element)
 
 
-def in_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def in_json(attributes: Mapping[str, object]) -> dict[str, object]:
     """Return the attributes that JSON holds."""
     return {name: _plain(value) for name, value in attributes.items() if _is_json(value)}
 
@@ -172,18 +168,18 @@ def _called(axes: Sequence[Axis]) -> list[str]:
     return [axis.name for axis in conventions.with_names(axes)]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _number_in_json(value: Any) -> Any:
+def _number_in_json(value: object) -> object:
     """Return a number as zarr's headers have it: NaN and the infinities by name."""
     plain = _plain(value)
     names = {np.inf: "Infinity", -np.inf: "-Infinity"}
     return plain if not isinstance(plain, float) else "NaN" if np.isnan(plain) else names.get(plain, plain)
 
 
-def _coded(value: Any, dtype: np.dtype[Any]) -> Any:
+def _coded(value: object, dtype: np.dtype[np.generic]) -> object:
     """Return a fill value as xarray has it in attributes of version 3."""
     plain = _plain(value)
     return base64.standard_b64encode(struct.pack("<d", plain)).decode() if dtype.kind == "f" else plain
@@ -195,8 +191,8 @@ def _coded(value: Any, dtype: np.dtype[Any]) -> Any:
 class Written(NamedTuple):
     """An array that belongs to another one, as it is written: header, attributes, what makes its chunks, by key."""
 
-    header: dict[str, Any]
-    attributes: dict[str, Any]
+    header: dict[str, object]
+    attributes: dict[str, object]
     chunks: dict[str, Callable[[], bytes]]
 
 
@@ -204,10 +200,7 @@ def companion(one: Companion, version: int) -> Written:
     """Return how an array that belongs to another one is written."""
     values = one.elements()
     dtype, shape = values.dtype, values.shape
-    itemsize = max(1, dtype.itemsize)
-    chunk = tuple(
-        max(1, dim) for dim in extent(next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
-    )
+    chunk = zarr_headers.band(shape, max(1, dtype.itemsize))
     attributes = {name: value for name, value in in_json(one.attributes).items() if name != FILL}
     fill = conventions.fill_of(one.attributes, dtype)
     chunks: dict[str, Callable[[], bytes]] = {
@@ -216,7 +209,7 @@ def companion(one: Companion, version: int) -> Written:
     }
     if version == 2:
         text = dtype.kind == "O"
-        header: dict[str, Any] = {
+        header: dict[str, object] = {
             "zarr_format": 2,
             "shape": list(shape),
             "chunks": list(chunk),
@@ -228,22 +221,12 @@ def companion(one: Companion, version: int) -> Written:
         }
         return Written(header, attributes | {_DIMENSIONS: _called(one.axes)}, chunks)
     kind, empty, codec = _of_version_3(dtype)
-    header = {
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": list(shape),
-        "data_type": kind,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunk)}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": empty,
-        "codecs": [codec, {"name": "gzip", "configuration": {"level": 1}}],
-        "dimension_names": _called(one.axes),
-        "storage_transformers": [],
-    }
+    codecs = [codec, {"name": "gzip", "configuration": {"level": 1}}]
+    header = zarr_headers.header_3(shape, kind, chunk, empty, codecs, dimension_names=_called(one.axes))
     return Written(header, attributes | ({} if fill is None else {FILL: _coded(fill, dtype)}), chunks)
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     try:
         json.dumps(_plain(value))
     except (TypeError, ValueError):
@@ -251,18 +234,15 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _of_version_3(dtype: np.dtype[Any]) -> tuple[Any, Any, dict[str, Any]]:
+def _of_version_3(dtype: np.dtype[np.generic]) -> tuple[object, object, dict[str, object]]:
     """Return a type's name, what is empty of it, and the codec that makes bytes of it."""
-    numbers = {"name": "bytes"} | ({"configuration": {"endian": "little"}} if dtype.itemsize > 1 else {})
+    numbers = zarr_headers.bytes_codec(dtype.itemsize)
     match dtype.kind:
         case "O":
             return "string", "", {"name": _TEXT}
         case "S":
-            return (
-                {"name": "null_terminated_bytes", "configuration": {"length_bytes": dtype.itemsize}},
-                "",
-                {"name": "bytes"},
-            )
+            kind = {"name": "null_terminated_bytes", "configuration": {"length_bytes": dtype.itemsize}}
+            return kind, "", zarr_headers.bytes_codec(1)
         case "b":
             return "bool", False, numbers
     return dtype.name, 0.0 if dtype.kind == "f" else 0, numbers

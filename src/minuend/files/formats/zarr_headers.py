@@ -15,7 +15,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,11 @@ from minuend.errors import FileFormatError, shown
 from minuend.files.base import Result, clipped
 from minuend.files.formats.missing import as_element
 from minuend.files.streaming.regions import BAND_BYTES, contiguous, extent
+from minuend.schema import Item, Stated
 
 _LONGEST = 16_000_000
 _DEEPEST = 100
-_LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
-_ZSTD: dict[str, Any] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
+_ZSTD: dict[str, object] = {"name": "zstd", "configuration": {"level": 0, "checksum": False}}
 _SHARDS = "sharding_indexed"
 
 
@@ -88,7 +88,7 @@ def _node(store: Any, path: str, name: str) -> Node | None:
     return None
 
 
-def _json(store: Any, path: str, key: str) -> dict[str, Any] | None:
+def _json(store: Any, path: str, key: str) -> dict[str, object] | None:
     from minuend.files.formats import zarr_stores
 
     try:
@@ -109,7 +109,7 @@ def _json(store: Any, path: str, key: str) -> dict[str, Any] | None:
         raise FileFormatError(f"{path}/{key} is no JSON ({error}); expected a header of zarr") from None
 
 
-def _object(data: Any, where: str) -> dict[str, Any]:
+def _object(data: object, where: str) -> dict[str, object]:
     if not isinstance(data, dict):
         raise FileFormatError(f"{where} a JSON {type(data).__name__}; expected an object")
     return data
@@ -124,7 +124,7 @@ def is_consolidated(store: Any, root: Node) -> bool:
     return bool(root.header.get("consolidated_metadata") if root.version == 3 else zarr_stores.content(store, _LIST))
 
 
-def consolidated(headers: Mapping[str, Any], version: int) -> dict[str, Any]:
+def consolidated(headers: Mapping[str, Mapping[str, object]], version: int) -> dict[str, Mapping[str, object]]:
     """Return headers by key with such a list."""
     if version == 2:
         return {**headers, _LIST: {"metadata": headers, "zarr_consolidated_format": 1}}
@@ -154,71 +154,67 @@ def check_form(node: Node, where: str) -> None:
     Raises:
         FileFormatError: a field that is missing, or is none of what the format knows.
     """
+
+    def stated(name: str, value: object) -> Item:
+        return Item(Stated(where), (name,), value)
+
     header = node.header
-    shape = _dims(header.get("shape"), 0, where, "the shape")
+    shape = _dims(stated("shape", header.get("shape")), 0)
     if node.version == 2:
-        grid, name = header.get("chunks"), "the chunks"
+        grid = stated("chunks", header.get("chunks"))
     else:
-        grid, name = _configured(header.get("chunk_grid"), "chunk_shape", where, "chunk_grid"), "the chunk shape"
-        _check_codecs(header.get("codecs"), where)
-    chunks = _dims(grid, 1, where, name, shape)
+        grid = stated("chunk shape", _configured(stated("chunk_grid", header.get("chunk_grid")), "chunk_shape"))
+        _check_codecs(stated("codecs", header.get("codecs")))
+    chunks = _dims(grid, 1, shape)
     if len(chunks) != len(shape):
-        raise FileFormatError(
-            f"{where} states {name} {chunks} of an array of shape {shape}; expected one for each axis"
-        )
+        raise grid.error(f"{chunks} of an array of shape {shape}; expected one for each axis")
 
 
-def _dims(data: Any, least: int, where: str, name: str, beside: Sequence[int] | None = None) -> tuple[int, ...]:
+def _dims(item: Item, least: int, beside: Sequence[int] = ()) -> tuple[int, ...]:
     """Return sizes; of a chunk, 0 is one where the array's is 0 too, as some writers have it."""
-    good = isinstance(data, list) and len(data) <= _DEEPEST
-    sizes = tuple(data) if good else ()
-    whole = all(type(one) is int and one < 1 << 63 for one in sizes)
-    axes = itertools.zip_longest(sizes, beside or (), fillvalue=None)
-    if not good or not whole or any(one < least and other != 0 for one, other in axes if one is not None):
-        raise FileFormatError(
-            f"{where} states {name} {shown(data)}; expected a list of whole numbers from {least} on, one for each axis"
-        )
-    return sizes
+    sizes = item.value if isinstance(item.value, list) and len(item.value) <= _DEEPEST else [None]
+    if not all(
+        type(one) is int and one < 1 << 63 and (one >= least or other == 0)
+        for one, other in itertools.zip_longest(sizes, beside[: len(sizes)])
+    ):
+        raise item.wrong(f"a list of whole numbers from {least} on, one for each axis")
+    return tuple(sizes)
 
 
-def _configured(data: Any, key: str, where: str, name: str) -> Any:
+def _configured(item: Item, key: str) -> object:
     """Return what a named object of version 3 has in its configuration."""
-    settings = data.get("configuration") if isinstance(data, dict) else None
+    settings = item.value.get("configuration") if isinstance(item.value, dict) else None
     if not isinstance(settings, dict) or key not in settings:
-        raise FileFormatError(
-            f"{where} states the {name} {shown(data)}; expected an object with a name and a configuration that has "
-            f"{key!r}"
-        )
+        raise item.wrong(f"an object with a name and a configuration that has {key!r}")
     return settings[key]
 
 
-def _check_codecs(codecs: Any, where: str, depth: int = 0) -> None:
+def _check_codecs(item: Item, depth: int = 0) -> None:
     """Check that codecs are named, and those in a shard too; its index has a size of its own, so it is not packed."""
+    codecs = item.value
     if not isinstance(codecs, list) or not codecs:
-        raise FileFormatError(f"{where} states the codecs {shown(codecs)}; expected a list of at least one")
+        raise item.wrong("a list of at least one")
     for one in codecs:
         name = one.get("name") if isinstance(one, dict) else one
         settings = one.get("configuration", {}) if isinstance(one, dict) else {}
         if not isinstance(name, str) or not isinstance(settings, dict):
-            raise FileFormatError(f"{where} states the codec {shown(one)}; expected an object with a name")
+            raise replace(item, path=("codec",), value=one).wrong("an object with a name")
         if name != _SHARDS:
             continue
-        _dims(settings.get("chunk_shape"), 1, where, "the chunk shape of its shards")
+        _dims(replace(item, path=("chunk shape of its shards",), value=settings.get("chunk_shape")), 1)
         if depth == _DEEPEST_SHARDS:
-            raise FileFormatError(f"{where} nests shards deeper than {depth}; expected fewer")
-        _check_codecs(settings.get("codecs"), where, depth + 1)
+            raise FileFormatError(f"{item.origin.name} nests shards deeper than {depth}; expected fewer")
+        _check_codecs(replace(item, value=settings.get("codecs")), depth + 1)
         index = settings.get("index_codecs", _INDEX)
         if any(word not in _INDEX for word in _names(index)):
-            raise FileFormatError(
-                f"{where} states the codecs {shown(index)} of the index of its shards; expected bytes and crc32c"
-            )
+            raise item.error(f"{shown(index)} of the index of its shards; expected bytes and crc32c")
 
 
 _INDEX = ("bytes", "endian", "crc32c")
 _DEEPEST_SHARDS = 4
 
 
-def _names(codecs: Any) -> list[str]:
+def _names(codecs: object) -> list[str]:
     """Return what all codecs are called, those within others too."""
     if isinstance(codecs, str):
         return [codecs]
@@ -233,7 +229,7 @@ def _names(codecs: Any) -> list[str]:
 # ---- what is written -----------------------------------------------------------------------------------------------
 
 
-def header_of(result: Result) -> tuple[int, dict[str, Any]]:
+def header_of(result: Result) -> tuple[int, dict[str, object]]:
     """Return zarr's version and the header of an array that holds a result; version 2 has no attributes in it."""
     stored = result.about.stored
     dtype = result.element.memory
@@ -253,7 +249,7 @@ def header_of(result: Result) -> tuple[int, dict[str, Any]]:
     return 3, header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
 
 
-def _fill_of(header: Mapping[str, Any], element: ElementType) -> Any:
+def _fill_of(header: Mapping[str, Any], element: ElementType) -> object:
     """Return what A's header states of chunks that are not there; 0 where the difference's type does not have it."""
     fill = header.get("fill_value")
     return 0 if isinstance(fill, int) and as_element(fill, element) is None else fill
@@ -263,7 +259,7 @@ _ROUNDING = {"zfpy", "pcodec"}
 _ZLIB = {"id": "zlib", "level": 1}
 
 
-def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: ElementType) -> bool:
+def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[np.generic], element: ElementType) -> bool:
     """Whether a filter of version 2 gives back what goes in, in the difference's type."""
     if codec.get("id") == "shuffle":
         return True
@@ -271,7 +267,7 @@ def _is_exact_filter(codec: Mapping[str, Any], dtype: np.dtype[Any], element: El
     return codec.get("id") == "delta" and element.is_integer and of_type
 
 
-def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
+def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[np.generic]) -> list[Any]:
     """Return the codecs of version 3 that give back what goes in, for the difference's type."""
     from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
     from zarr.registry import get_codec_class
@@ -287,7 +283,7 @@ def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
         elif name == "blosc":
             settings["typesize"] = dtype.itemsize
         elif issubclass(get_codec_class(name), ArrayBytesCodec):
-            name, settings = "bytes", _LITTLE["configuration"] if dtype.itemsize > 1 else {}
+            name, settings = "bytes", {"endian": "little"} if dtype.itemsize > 1 else {}
         elif issubclass(get_codec_class(name), ArrayArrayCodec) and name != "transpose":
             continue
         stated = settings or ("configuration" in codec and name == codec["name"] != "bytes")
@@ -295,22 +291,41 @@ def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
     return exact
 
 
-def _plain_header(result: Result) -> dict[str, Any]:
+def _plain_header(result: Result) -> dict[str, object]:
     """Return the header of an array whose A had none, or another shape."""
-    shape, itemsize = result.shape, result.element.itemsize
-    chunks = result.chunks or extent(next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape)))
+    chunks = result.chunks or band(result.shape, result.element.itemsize)
+    fill = 0 if result.element.is_integer else 0.0
+    codecs = [bytes_codec(result.element.itemsize), _ZSTD]
+    return header_3(result.shape, result.element.memory.name, chunks, fill, codecs, attributes={})
+
+
+def header_3(
+    shape: Sequence[int], kind: object, chunks: Sequence[int], fill: object, codecs: Sequence[object], **others: object
+) -> dict[str, object]:
+    """Return the header of an array of version 3."""
     return {
         "zarr_format": 3,
         "node_type": "array",
         "shape": list(shape),
-        "data_type": result.element.memory.name,
+        "data_type": kind,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [max(1, dim) for dim in chunks]}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": 0 if result.element.is_integer else 0.0,
-        "codecs": [_LITTLE if itemsize > 1 else {"name": "bytes"}, _ZSTD],
-        "attributes": {},
+        "fill_value": fill,
+        "codecs": codecs,
+        **others,
         "storage_transformers": [],
     }
+
+
+def bytes_codec(itemsize: int) -> dict[str, object]:
+    """Return the codec of version 3 that makes bytes of numbers."""
+    return {"name": "bytes"} | ({"configuration": {"endian": "little"}} if itemsize > 1 else {})
+
+
+def band(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Return the chunk of an array that has none yet, each dim 1 at least."""
+    first = next(contiguous(shape, itemsize, BAND_BYTES), tuple(slice(0, 1) for _ in shape))
+    return tuple(max(1, dim) for dim in extent(first))
 
 
 def grid_of(version: int, header: Mapping[str, Any]) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
 from minuend.files.transaction import remote
 from minuend.files.transaction.output_paths import of
+from minuend.files.transaction.writing import appear
 
 
 class Limits(dict[str, int]):
@@ -56,7 +57,6 @@ class Inside(LocalStore):  # type: ignore[misc]
         self.limits = Limits()
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
-        """Return what a key holds, ``None`` where there is none."""
         self._check(key, whole=byte_range is None)
         return await super().get(key, prototype or default_buffer_prototype(), byte_range)
 
@@ -66,16 +66,13 @@ class Inside(LocalStore):  # type: ignore[misc]
         return super().get_sync(key, prototype=prototype, byte_range=byte_range)
 
     async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:
-        """Return parts of what keys hold."""
         return [await self.get(key, prototype, part) for key, part in key_ranges]
 
     async def exists(self, key: str) -> bool:
-        """Whether a key holds something."""
         self._check(key)
         return bool(await super().exists(key))
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """Name what lies in a folder."""
         path = os.path.join(str(self.root), prefix)
         if prefix and os.path.realpath(path) != os.path.join(self._real, *prefix.split("/")):
             raise FileFormatError(f"{path} is a group behind a link; expected groups in folders of their own")
@@ -125,13 +122,11 @@ class Written(LocalStore):  # type: ignore[misc]
         self.marks: dict[str, Mark] = {}
 
     def with_read_only(self, read_only: bool = False) -> Written:
-        """Return the same folder, to be read alone or to be written too."""
         found = Written(self.root, spare=str(self._spare.root), output=self._output, read_only=read_only)
         found.marks = self.marks
         return found
 
     async def set(self, key: str, value: Any) -> None:
-        """Let a key hold something."""
         with self._placed(key) as part:
             await self._spare.set(part, value)
             self.marks[key] = mark_of(value.to_bytes())
@@ -149,9 +144,9 @@ class Written(LocalStore):  # type: ignore[misc]
         try:
             yield part
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.replace(os.path.join(str(self._spare.root), part), path)
         except OSError as error:
             raise of(self._output, error) from None
+        appear(os.path.join(str(self._spare.root), part), path, self._output)
 
 
 def opened(path: str) -> Any:
@@ -171,24 +166,20 @@ class Addressed(FsspecStore):  # type: ignore[misc]
     marks: dict[str, Mark]
 
     def with_read_only(self, read_only: bool = False) -> Addressed:
-        """Return the same place, to be read alone or to be written too."""
         found = cast(Addressed, super().with_read_only(read_only))
         found.headers, found.marks = self.headers, self.marks
         return found
 
     async def set(self, key: str, value: Any, byte_range: tuple[int, int] | None = None) -> None:
-        """Let a key hold something."""
         await super().set(key, value)
         self.marks[key] = mark_of(value.to_bytes())
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """Return what a key holds, ``None`` where there is none."""
         if key in self.headers:
             return prototype.buffer.from_bytes(self.headers[key])
         return await super().get(key, prototype, byte_range)
 
     async def exists(self, key: str) -> bool:
-        """Whether a key holds something."""
         return key in self.headers or bool(await super().exists(key))
 
 
@@ -262,11 +253,9 @@ class Zipped(ZipStore):  # type: ignore[misc]
         return super()._get(self._inner + key, prototype, byte_range)
 
     async def exists(self, key: str) -> bool:
-        """Whether a key holds something."""
         return bool(await super().exists(self._inner + key))
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """Name what lies in a folder."""
         async for name in super().list_dir((self._inner + prefix).rstrip("/")):
             yield name
 
@@ -279,7 +268,6 @@ class ZipWritten(ZipStore):  # type: ignore[misc]
         self._sync_open()
 
     def put(self, key: str, content: bytes) -> None:
-        """Add a member."""
         info = zipfile.ZipInfo(key, _EPOCH)
         info.external_attr = 0o644 << 16
         with self._lock:

@@ -38,7 +38,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
         for key, content in zarr.headers_of(path, results).items():
             store.put(key, content)
         for name, result in zip(zarr.names_of(results), results, strict=True):
-            output = zarr.ChunkedOutput.within(store, name)
+            output = zarr.ChunkedOutput(path, name, store=store)
             regions, cells = itertools.tee(boxes(result.shape, output.grid))
             for region, block in zip(regions, ahead(result.part, cells, 5 * output.nbytes), strict=True):
                 output.put(region, block)

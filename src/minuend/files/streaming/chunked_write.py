@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from minuend.core.shapes import size
 from minuend.errors import MinuendError
@@ -168,7 +168,8 @@ class _Tally:
         for entry in self._part.finished():
             match entry:
                 case [int(pair), int(number), None | [int(), int()] as mark, *summary] if 0 <= pair < len(stated):
-                    stated[pair][number] = TaskResult(Summary(*summary), mark=mark and tuple(mark))
+                    known = Summary(*cast(list[Any], summary))
+                    stated[pair][number] = TaskResult(known, mark=mark and (mark[0], mark[1]))
                 case _:  # of a release that wrote no checksums
                     continue
         return [

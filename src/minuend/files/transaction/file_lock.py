@@ -6,12 +6,8 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+from minuend.files.transaction.leftovers import HAS_LOCKS, locked
 from minuend.files.transaction.output_paths import of, place_of
-
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
@@ -24,7 +20,7 @@ def exclusive(path: str) -> Iterator[None]:
     Raises:
         OSError: the lock cannot be made; its ``filename`` is the file.
     """
-    if fcntl is None:
+    if not HAS_LOCKS:
         yield
         return
     place = place_of(os.path.normpath(path))
@@ -44,16 +40,7 @@ def exclusive(path: str) -> Iterator[None]:
 def _locked(lock: str) -> int:
     """Lock the file of this name, made if it is missing, and return its descriptor."""
     while True:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            there = os.stat(lock, follow_symlinks=False)
-            own = os.fstat(descriptor)
-            if (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino):
-                return descriptor
-        except FileNotFoundError:  # its last owner removed it while this process waited
-            pass
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
+        descriptor = locked(os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), wait=True)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # its last owner removed it while this process waited

@@ -18,6 +18,7 @@ except ImportError:  # no such locks on Windows: parts that a killed run left st
     fcntl = None  # type: ignore[assignment]
 
 
+HAS_LOCKS = fcntl is not None
 _LEFT = r"\.[0-9a-f]{8}\.(part|kept)\Z"
 
 
@@ -25,22 +26,21 @@ def lock_of(path: str, flags: int, *, wait: bool = False) -> int | None:
     """Open and lock a file; ``None`` where another holds it, or where there are no locks."""
     if fcntl is None:
         return None
-    try:
-        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    return locked(descriptor, wait=wait)
+    with contextlib.suppress(OSError):
+        return locked(os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), wait=wait)
+    return None
 
 
-def locked(descriptor: int, *, wait: bool = False) -> int | None:
-    """Lock an open file, which is closed where that cannot be."""
+def locked(descriptor: int, *, wait: bool = False) -> int:
+    """Lock an open file, which is closed where that cannot be.
+
+    Raises:
+        OSError: another holds it, or there are no locks.
+    """
     try:
         if fcntl is None:
             raise OSError(errno.ENOLCK, "no locks")
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        os.close(descriptor)
-        return None
     except BaseException:
         os.close(descriptor)
         raise

@@ -101,7 +101,7 @@ def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
     known: dict[_Identity, str] = {}
     folders: dict[_Identity, str] = {}
     for source in inputs:
-        (folders if _is_folder(source) else known).setdefault(_identity_of(source), source)
+        (folders if source.endswith("/") else known).setdefault(_identity_of(source), source)
     for path in outputs:
         mine = _identity_of(path)
         source = known.get(mine) or folders.get(mine) or ""
@@ -117,23 +117,13 @@ def refuse_inputs(outputs: Iterable[str], inputs: Iterable[str]) -> None:
             )
 
 
-def _is_address(path: str) -> bool:
-    return URL in path
-
-
-def _is_folder(source: str) -> bool:
-    return source.endswith("/")
-
-
 def _identity_of(path: str) -> _Identity:
-    if _is_address(path):
-        return identity(path)
-    return _identity(os.path.realpath(path))
+    return identity(path) if URL in path else _identity(os.path.realpath(path))
 
 
 def _around(mine: _Identity, path: str) -> Iterator[_Identity]:
     """What tells the folders around an output from others, the nearest first."""
-    if not _is_address(path):
+    if URL not in path:
         yield from map(_identity, _ancestors(os.path.realpath(path)))
         return
     *system, key = mine
@@ -170,7 +160,7 @@ def refuse_address(path: str) -> None:
     Raises:
         MinuendError: it is one.
     """
-    if _is_address(path):
+    if URL in path:
         raise MinuendError(f"{path} is an address, and this goes to a file of this machine alone; name a path")
 
 

@@ -30,14 +30,15 @@ class Part:
     def __post_init__(self) -> None:
         while True:
             self.path = self.place.beside("part")
+            self.mode = mode_of(self.place)
             try:
-                self.mode = mode_of(self.place)
                 raw = Raw(self.path, "xb", opener=private)
             except OSError as error:
                 raise of(self.place.path, error) from None
             raw.output = self.place.path
             # Between its making and its lock somebody may have taken it for a stray: then it is made anew.
-            self._lock = locked(os.dup(raw.fileno()), wait=True)
+            with contextlib.suppress(OSError):
+                self._lock = locked(os.dup(raw.fileno()), wait=True)
             if self._lock is not None and os.fstat(self._lock).st_nlink == 0:
                 raw.close()
                 self.release()
@@ -69,7 +70,6 @@ class Part:
             os.unlink(self.path)
 
     def release(self) -> None:
-        """Let go of the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from minuend.files.transaction.output_paths import Place
+from minuend.files.transaction.output_paths import Place, of
 
 
 def private(path: str, flags: int) -> int:
@@ -23,7 +23,10 @@ def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str
     """The permissions that a new file or folder gets beside an output: by the umask, or what the folder has instead."""
     while True:
         probe = place.beside("part")
-        make(probe)
+        try:
+            make(probe)
+        except OSError as error:
+            raise of(place.path, error) from None
         try:
             return stat.S_IMODE(os.stat(probe).st_mode)
         except FileNotFoundError:  # another run took it for a stray
@@ -39,3 +42,5 @@ def mode_of(place: Place) -> int:
         return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
     except FileNotFoundError:
         return mode_of_new(place, _make_file, os.unlink)
+    except OSError as error:
+        raise of(place.path, error) from None

@@ -11,12 +11,12 @@ import contextlib
 import posixpath
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
-from minuend.files.addresses import CHAIN, is_web
+from minuend.files.addresses import CHAIN, URL, is_web
 from minuend.files.packages import need
 from minuend.files.streaming.reading import Array, new_buffer
 
@@ -98,7 +98,10 @@ def system_of(path: str, *, asynchronous: bool = False) -> tuple[Any, str]:
 
 @contextlib.contextmanager
 def errors_naming(path: str, *, written: bool = False) -> Iterator[None]:
-    """Say of which address it is what a file system raises: anything, of whatever package."""
+    """Say of which address it is what a file system raises: anything, of whatever package; paths are left alone."""
+    if URL not in path:
+        yield
+        return
     try:
         yield
     except (MinuendError, MemoryError):
@@ -147,7 +150,7 @@ class Remote:
                 "ranges, copy it here"
             )
         self.size = int(size)
-        self._version = _version(info)
+        self._version = {name: str(info[name]) for name in _VERSION if info.get(name) is not None}
         if (noted := _watched.get()) is not None:
             noted.append(self)
         self._cached: OrderedDict[int, bytes] = OrderedDict()
@@ -241,10 +244,3 @@ def check_unchanged() -> None:
     """
     for one in _watched.get() or ():
         one.check_unchanged()
-
-
-def _version(info: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(info[name]) for name in _VERSION if info.get(name) is not None}
-
-
-# ---- writing -------------------------------------------------------------------------------------------------------

@@ -14,11 +14,10 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from minuend.errors import FileFormatError, MinuendError
+from minuend.errors import MinuendError
 from minuend.files.transaction import remote
-from minuend.files.transaction.resume_journal import Entry, check_same
+from minuend.files.transaction.resume_journal import Entry, check_same, parsed
 
 _MARK = ".minuend-unfinished"
 _AT_ONCE, _OFTEN = 256, 5.0
@@ -42,7 +41,6 @@ class Unfinished:
         self._system.invalidate_cache()
 
     def exists(self) -> bool:
-        """Whether anything is there."""
         with remote.errors_naming(self.path):
             return bool(self._system.exists(self._root) or self._system.find(self._root))
 
@@ -53,10 +51,7 @@ class Unfinished:
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/identity")
         except FileNotFoundError:
             return None
-        found = _parsed(raw, self.path)
-        if not isinstance(found, dict):
-            raise _no_journal(self.path)
-        return found
+        return parsed(raw, dict, f"{self.path}/{_MARK}")
 
     def begin(self, identity: Mapping[str, str]) -> None:
         """Start the journal: what follows is only chunks."""
@@ -81,10 +76,7 @@ class Unfinished:
         for number in range(self._number):
             with remote.errors_naming(self.path):
                 raw = self._system.cat_file(f"{self._root}/{_MARK}/{number:08}")
-            found = _parsed(raw, self.path)
-            if not isinstance(found, list):
-                raise _no_journal(self.path)
-            yield from found
+            yield from parsed(raw, list, f"{self.path}/{_MARK}")
 
     def go_on(self) -> None:
         """Take up what is there."""
@@ -101,24 +93,12 @@ class Unfinished:
             self._system.rm(f"{self._root}/{_MARK}", recursive=True)
 
     def remove(self) -> None:
-        """Take everything away."""
         with remote.errors_naming(self.path), contextlib.suppress(FileNotFoundError):
             self._system.rm(self._root, recursive=True)
 
-    def _put(self, key: str, data: Any) -> None:
+    def _put(self, key: str, data: object) -> None:
         with remote.errors_naming(self.path, written=True):
             self._system.pipe_file(f"{self._root}/{key}", json.dumps(data).encode())
-
-
-def _parsed(raw: bytes, path: str) -> Any:
-    try:
-        return json.loads(raw)
-    except ValueError:
-        raise _no_journal(path) from None
-
-
-def _no_journal(path: str) -> FileFormatError:
-    return FileFormatError(f"{path}/{_MARK} is no journal of this program; run without --resume")
 
 
 @contextlib.contextmanager

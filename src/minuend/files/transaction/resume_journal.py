@@ -20,18 +20,19 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files.addresses import URL
-from minuend.files.transaction.leftovers import left_parts, lock_of, remove_strays
-from minuend.files.transaction.output_paths import Place, of, place_of, place_of_new_folder
+from minuend.files.transaction.leftovers import left_parts
+from minuend.files.transaction.output_paths import Place, of, place_of_new_folder
 from minuend.files.transaction.permissions import mode_of_new
-from minuend.written import announce
+from minuend.files.transaction.writing import PartFolder, appear, part_folder
 
+T = TypeVar("T")
 _JOURNAL, _SPARE = "journal", "spare"
 
-Entry = Sequence[Any]
+Entry = Sequence[object]
 """A line of the journal: which chunk, its length and checksum, and the counts of its elements."""
 
 
@@ -40,18 +41,17 @@ class Unfinished:
     """A folder on its way to its output.
 
     Attributes:
-        outer: the temporary folder. path: the folder itself in it. called: what errors call it.
+        folder: the temporary folder. path: the folder itself in it. called: what errors call it.
     """
 
-    outer: str
+    folder: PartFolder
     path: str
     called: str
     _journal: int = field(default=-1, repr=False)
 
-    @property
-    def spare(self) -> str:
-        """The folder for what is half written."""
-        return os.path.join(self.outer, _SPARE)
+    def __post_init__(self) -> None:
+        self.spare = os.path.join(self.folder.path, _SPARE)
+        self.journal = os.path.join(self.folder.path, _JOURNAL)
 
     @property
     def begun(self) -> bool:
@@ -71,13 +71,10 @@ class Unfinished:
         """Yield what an earlier run finished; to be gone through before anything is added."""
         if not self.begun:
             return
-        try:
-            with open(self.journal, "rb") as stream:
-                next(stream)
-                for line in stream:
-                    yield json.loads(line)
-        except ValueError:
-            raise FileFormatError(f"{self.journal} is no journal of this program; run without --resume") from None
+        with open(self.journal, "rb") as stream:
+            next(stream)
+            for line in stream:
+                yield parsed(line, list, self.journal)
 
     def begun_with(self) -> dict[str, str] | None:
         """Return what the journal is of, ``None`` where it was not begun; and make ready to write on after its last
@@ -91,12 +88,7 @@ class Unfinished:
                 end += len(line) if line.endswith(b"\n") else 0
         if not first.endswith(b"\n"):
             return None
-        try:
-            identity = json.loads(first)
-        except ValueError:
-            identity = None
-        if not isinstance(identity, dict):
-            raise FileFormatError(f"{self.journal} is no journal of this program; run without --resume")
+        identity = parsed(first, dict, self.journal)
         self._journal = _open(self.journal, 0)
         os.ftruncate(self._journal, end)
         return identity
@@ -107,11 +99,6 @@ class Unfinished:
             os.close(self._journal)
             self._journal = -1
 
-    @property
-    def journal(self) -> str:
-        """The journal's path."""
-        return os.path.join(self.outer, _JOURNAL)
-
     def _add(self, line: str) -> None:
         data = f"{line}\n".encode()
         try:
@@ -119,6 +106,17 @@ class Unfinished:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise of(self.called, error) from None
+
+
+def parsed(raw: bytes, kind: type[T], where: str) -> T:
+    """Read a piece of a journal, which is an object or a list."""
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        found = None
+    if not isinstance(found, kind):
+        raise FileFormatError(f"{where} is no journal of this program; run without --resume")
+    return found
 
 
 def _open(path: str, flags: int) -> int:
@@ -143,69 +141,39 @@ def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Itera
     with contextlib.ExitStack() as stack:
         part = _taken_up(place, path, identity, stack) if resume else None
         if part is None:
-            remove_strays(place)
-            part = _new(place, path, stack)
+            folder = stack.enter_context(part_folder(place))
+            part = Unfinished(folder, os.path.join(folder.path, place.name), path)
+            try:
+                os.mkdir(part.path)
+            except OSError as error:
+                raise of(path, error) from None
         stack.callback(part.close)
         try:
             shutil.rmtree(part.spare, ignore_errors=True)
             os.mkdir(part.spare)
             yield part
-            os.chmod(part.path, mode_of_new(place, os.mkdir, os.rmdir))
-            announce(part.path, path)
-            os.rename(part.path, place.real)
-            shutil.rmtree(part.outer, ignore_errors=True)
-        except MinuendError:
-            shutil.rmtree(part.outer, ignore_errors=True)
-            raise
+            appear(part.path, place.real, path, mode_of_new(place, os.mkdir, os.rmdir))
         except BaseException as error:
-            if part.begun:
-                error.add_note(f"what is finished of {path} stays in {part.outer}; --resume goes on with it")
-            else:
-                shutil.rmtree(part.outer, ignore_errors=True)
+            part.folder.stays = part.begun and not isinstance(error, MinuendError)
+            if part.folder.stays:
+                error.add_note(f"what is finished of {path} stays in {part.folder.path}; --resume goes on with it")
             raise
-
-
-def _new(place: Place, path: str, stack: contextlib.ExitStack) -> Unfinished:
-    outer = place.beside("part")
-    try:
-        os.mkdir(outer, 0o700)
-        _locked(outer, stack)
-        inner = os.path.join(outer, place.name)
-        os.mkdir(inner)
-    except OSError as error:
-        raise of(path, error) from None
-    return Unfinished(outer, inner, path)
-
-
-def _locked(outer: str, stack: contextlib.ExitStack) -> bool:
-    """Hold a part's lock, if nobody does."""
-    lock = lock_of(outer, os.O_RDONLY)
-    if lock is not None:
-        stack.callback(os.close, lock)
-    return lock is not None
+        part.folder.stays = False
 
 
 def _taken_up(place: Place, path: str, identity: Mapping[str, str], stack: contextlib.ExitStack) -> Unfinished | None:
     """Return what an interrupted run has left, the newest where there are several."""
-    for outer in sorted(
-        left_behind(path), key=lambda one: os.stat(os.path.join(one, _JOURNAL)).st_mtime_ns, reverse=True
-    ):
-        if not _locked(outer, stack):
-            raise MinuendError(f"{path} is being written by another run; wait for its end")
-        part = Unfinished(outer, os.path.join(outer, place.name), path)
+    journals = (os.path.join(outer, _JOURNAL) for outer, _ in left_parts(place))
+    left = {os.path.dirname(one): os.stat(one).st_mtime_ns for one in journals if os.path.isfile(one)}
+    for outer in sorted(left, key=left.__getitem__, reverse=True):
+        folder = stack.enter_context(part_folder(place, outer))
+        part = Unfinished(folder, os.path.join(outer, place.name), path)
         begun = part.begun_with()
-        if begun is None:
-            continue
-        stack.callback(part.close)
-        check_same(path, begun, identity)
-        return part
+        if begun is not None:
+            stack.callback(part.close)
+            check_same(path, begun, identity)
+            return part
     return None
-
-
-def left_behind(path: str) -> list[str]:
-    """Return the folders of interrupted runs on an output that can be gone on with."""
-    left = (outer for outer, _ in left_parts(place_of(os.path.normpath(path))))
-    return [outer for outer in left if os.path.isfile(os.path.join(outer, _JOURNAL))]
 
 
 def check_same(path: str, begun: Mapping[str, str], identity: Mapping[str, str]) -> None:

@@ -18,7 +18,6 @@ class Raw(io.FileIO):
     output = ""
 
     def write(self, data: Any) -> int:
-        """Write bytes."""
         try:
             return super().write(data)
         except OSError as error:
@@ -63,7 +62,6 @@ class Patient(io.RawIOBase):
             raise self._error
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer from where the file stands."""
         os.lseek(self._descriptor, self._at, os.SEEK_SET)
         raw = os.read(self._descriptor, len(buffer))
         buffer[: len(raw)] = raw
@@ -83,16 +81,13 @@ class Patient(io.RawIOBase):
             return len(view)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Stand elsewhere."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
         return self._at
 
     def tell(self) -> int:
-        """Where the file stands."""
         return self._at
 
     def truncate(self, size: int | None = None) -> int:
-        """Cut the file off, or make it longer."""
         self._end = self._at if size is None else size
         if self._error is None:
             try:
@@ -105,21 +100,17 @@ class Patient(io.RawIOBase):
         """Nothing is buffered."""
 
     def close(self) -> None:
-        """Close the file."""
         if not self.closed:
             os.close(self._descriptor)
         super().close()
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def writable(self) -> bool:
-        """It is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
         return True
 
 

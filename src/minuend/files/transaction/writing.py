@@ -18,6 +18,7 @@ import shutil
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from minuend.errors import MinuendError
@@ -96,23 +97,57 @@ def _errors_naming(path: str) -> Iterator[None]:
         raise of(path, error) from None
 
 
+def appear(part: str, real: str, output: str, mode: int | None = None) -> None:
+    """Let what is whole take its place.
+
+    Args:
+        part: a file or a folder. real: its place. output: what errors call it. mode: the permissions that an output
+            gets, which is announced; ``None`` for a piece of an output.
+    """
+    try:
+        if mode is not None:
+            announce(part, output)
+            os.chmod(part, mode)
+        os.replace(part, real)
+    except OSError as error:
+        raise (error if error.errno is None else of(output, error)) from None
+
+
+@dataclass
+class PartFolder:
+    """A temporary folder; one that stays is left to a run that goes on with it."""
+
+    path: str
+    stays: bool = False
+
+
 @contextlib.contextmanager
-def _part_folder(place: Place) -> Iterator[str]:
+def part_folder(place: Place, left: str = "") -> Iterator[PartFolder]:
     """Yield a temporary folder beside a path, locked; where it still has that name at the end, it goes with all in it.
 
-    What killed runs have left of others like it goes first.
+    Args:
+        place: the path. left: one that an earlier run has left; ``""``: a new one, and those left before go.
+
+    Raises:
+        MinuendError: what is left is another run's. OSError: it cannot be made.
     """
-    remove_strays(place)
-    part = place.beside("part")
+    if not left:
+        remove_strays(place)
+    part = left or place.beside("part")
     try:
-        os.mkdir(part, 0o700)
+        if not left:
+            os.mkdir(part, 0o700)
     except OSError as error:
         raise of(place.path, error) from None
     lock = lock_of(part, os.O_RDONLY)
+    if left and lock is None:
+        raise MinuendError(f"{place.path} is being written by another run; wait for its end")
+    found = PartFolder(part, stays=bool(left))
     try:
-        yield part
+        yield found
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        if not found.stays:
+            shutil.rmtree(part, ignore_errors=True)
         if lock is not None:
             os.close(lock)
 
@@ -125,16 +160,10 @@ def new_folder(path: str) -> Iterator[str]:
         MinuendError: something is there already. OSError: see :func:`check`.
     """
     place = place_of_new_folder(path)
-    with _part_folder(place) as part:
-        try:
-            mode = mode_of_new(place, os.mkdir, os.rmdir)
-        except OSError as error:
-            raise of(path, error) from None
-        with _errors_naming(path):
-            yield part
-        os.chmod(part, mode)
-        announce(part, path)
-        os.rename(part, place.real)
+    with part_folder(place) as part, _errors_naming(path):
+        mode = mode_of_new(place, os.mkdir, os.rmdir)
+        yield part.path
+        appear(part.path, place.real, path, mode)
 
 
 @contextlib.contextmanager
@@ -149,17 +178,11 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
     (place,) = check([path], inputs)
     if place.stream:
         raise MinuendError(f"{path} is written at many places, which a pipe or a device does not take; name a file")
-    with _part_folder(place) as part:
-        try:
-            mode = mode_of(place)
-        except OSError as error:
-            raise of(path, error) from None
-        inner = os.path.join(part, place.name)
-        with _errors_naming(path):
-            yield inner
-        os.chmod(inner, mode)
-        announce(inner, path)
-        os.replace(inner, place.real)
+    with part_folder(place) as part, _errors_naming(path):
+        mode = mode_of(place)
+        inner = os.path.join(part.path, place.name)
+        yield inner
+        appear(inner, place.real, path, mode)
 
 
 @contextlib.contextmanager
@@ -179,8 +202,8 @@ def temporary_folder(name: str) -> Iterator[str]:
         OSError: it cannot be made.
     """
     path = os.path.join(tempfile.gettempdir(), name)
-    with _part_folder(Place(path, path)) as part:
-        yield part
+    with part_folder(Place(path, path)) as part:
+        yield part.path
 
 
 # ---- before anything is written --------------------------------------------------------------------------------
@@ -233,14 +256,14 @@ def _appear(parts: Sequence[Part]) -> None:
     """Give all files their names, the first one first; where one cannot have it, the others give theirs back."""
     if len(parts) < 2:
         for part in parts:
-            _rename(part)
+            appear(part.path, part.place.real, part.place.path, part.mode)
         return
     with _folders_locked(parts):
         try:
             for part in parts:
                 _keep(part)
             for part in parts:
-                _rename(part)
+                appear(part.path, part.place.real, part.place.path, part.mode)
         except BaseException:
             for part in reversed(parts):
                 _give_back(part)
@@ -250,15 +273,6 @@ def _appear(parts: Sequence[Part]) -> None:
                 if part.backup:
                     with contextlib.suppress(OSError):
                         os.unlink(part.backup)
-
-
-def _rename(part: Part) -> None:
-    announce(part.path, part.place.path)
-    try:
-        os.chmod(part.path, part.mode)
-        os.replace(part.path, part.place.real)
-    except OSError as error:
-        raise (error if error.errno is None else of(part.place.path, error)) from None
 
 
 def _keep(part: Part) -> None:
