@@ -133,6 +133,7 @@ def test_every_row_of_the_reference_evaluator_is_shown():
     assert rows - shown == shared | {
         ("GRU", "it ignores activations"),
         ("Loop", "it joins what iterations give along a dim that they have"),
+        ("RotaryEmbedding", "it takes pairs of an even number of elements alone"),
     }
 
 
@@ -159,3 +160,31 @@ def test_onnxruntime_gives_another_shape_than_the_standard_says_and_is_not_asked
     )
     with pytest.raises(Unsupported, match="onnxruntime is wrong too: auto_pad leaves out the dilations"):
         read(proto).run(feeds(inputs), evaluator="reference")
+
+
+@pytest.mark.parametrize(
+    ("shape", "stated"),
+    [((1, 1, 1, 8), {"rotary_embedding_dim": 5}), ((1, 1, 1, 5), {"interleaved": 1}), ((1, 1, 5), {"num_heads": 1})],
+)
+def test_onnxruntime_rotates_pairs_and_writes_no_element_without_a_partner(shape, stated):
+    half = f(1, 1, 2)
+    inputs = [f(*shape), half, half]
+    proto = model("RotaryEmbedding", 23, inputs, stated, 1)
+    with pytest.raises(Unsupported) as caught:
+        read(proto).run(feeds(inputs))
+    assert str(caught.value) == (
+        "onnxruntime is wrong for this RotaryEmbedding: the last of an odd number of elements is memory that nothing "
+        "wrote; ONNX's reference evaluator is wrong too: it takes pairs of an even number of elements alone; write the "
+        "node otherwise, at graph.node[0] 'here'"
+    )
+    with pytest.raises(ValueError, match=r"array split|could not be broadcast"):
+        Evaluator(proto).run(None, feeds(inputs))
+
+
+def test_pairs_of_an_even_number_are_rotated():
+    x, cos, sin = f(1, 2, 1, 7), f(1, 1, 2), f(1, 1, 2)
+    for given, stated in (([x, cos, sin], {"rotary_embedding_dim": 4}), ([x.reshape(1, 1, 14)[..., :8], cos, sin],
+                                                                         {"num_heads": 2})):  # fmt: skip
+        proto = model("RotaryEmbedding", 23, given, stated, 1)
+        (theirs,) = Evaluator(proto).run(None, feeds(given))
+        assert same(read(proto).run(feeds(given))["o0"], theirs)

@@ -150,7 +150,7 @@ def _batched(frame: Frame, body: GraphProto, count: int) -> list[Any]:
         own = longest if lengths is None else int(lengths[k])
         parts = [sequence[k, :own] for sequence in sequences]
         of_batch = _scanned(
-            frame, body, [state[k] for state in states], parts, [0] * count, _per(frame, "directions", count),
+            frame, body, [state[k, ...] for state in states], parts, [0] * count, _per(frame, "directions", count),
             [0] * outputs, [0] * outputs,
         )  # fmt: skip
         for i in range(len(states), len(of_batch)):

@@ -76,6 +76,13 @@ def _scaled(case: Case) -> bool:
     return looks and scales is not None and np.size(scales) > 0
 
 
+def _rotates_odd(case: Case) -> bool:
+    """A RotaryEmbedding of pairs whose number of elements is odd; the standard has no meaning for the last one."""
+    rotated = int(case.stated.get("rotary_embedding_dim", 0))
+    heads = int(case.stated.get("num_heads", 0)) or 1 if case.rank == 3 else 1
+    return (rotated or int(case.inputs[0].shape[-1]) // heads) % 2 == 1
+
+
 def _stated(*names: str) -> Callable[[Case], bool]:
     return lambda case: any(case.stated.get(name) for name in names)
 
@@ -150,6 +157,7 @@ REFERENCE = _rows(
         lambda x: len(x.stated["body"].output) > len(x.stated["body"].input) - 1,
         "it joins what iterations give along a dim that they have",
     ),
+    ("RotaryEmbedding", _rotates_odd, "it takes pairs of an even number of elements alone"),
 )
 """Of ONNX's reference evaluator (onnx 1.23)."""
 
@@ -165,6 +173,7 @@ ONNXRUNTIME = _rows(
         lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
         "its qk_matmul_output lacks the causal mask",
     ),
+    ("RotaryEmbedding", _rotates_odd, "the last of an odd number of elements is memory that nothing wrote"),
 )
 """Of onnxruntime (1.31.1)."""
 

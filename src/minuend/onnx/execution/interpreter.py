@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
+import numpy as np
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
 from onnx.helper import get_attribute_value
 
 from minuend.errors import MinuendError, SpecError, Unsupported
@@ -111,7 +112,9 @@ class Interpreter:
             SpecError: a Sub that breaks a rule of its version.
         """
         plan = self._plan(main_scope(self.model), keep=keep)
-        values = Values({**plan.stored, **feeds})
+        maps = {value.name: _of_its_map(feeds[value.name], value.type) for value in self.model.graph.input
+                 if value.name in feeds}  # fmt: skip
+        values = Values({**plan.stored, **feeds, **maps})
         self._run(plan, values, {})
         return dict(values) if keep else {name: values[name] for name in plan.outputs}
 
@@ -245,3 +248,12 @@ class Interpreter:
     def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
         if self.limit is not None and nbytes > self.limit:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
+
+
+def _of_its_map(value: Any, type_: TypeProto) -> Any:
+    """A value for an input; the floats of a map are of the element type that the input declares."""
+    number = type_.map_type.value_type.tensor_type.elem_type
+    if not isinstance(value, dict) or number not in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        return value
+    make = float if number == TensorProto.FLOAT else np.float64
+    return {key: make(item) for key, item in value.items()}
