@@ -134,6 +134,7 @@ def test_every_row_of_the_reference_evaluator_is_shown():
         ("GRU", "it ignores activations"),
         ("Loop", "it joins what iterations give along a dim that they have"),
         ("RotaryEmbedding", "it takes pairs of an even number of elements alone"),
+        ("com.microsoft.RotaryEmbedding", "it lacks onnxruntime's own operators"),
     }
 
 
@@ -188,3 +189,24 @@ def test_pairs_of_an_even_number_are_rotated():
         proto = model("RotaryEmbedding", 23, given, stated, 1)
         (theirs,) = Evaluator(proto).run(None, feeds(given))
         assert same(read(proto).run(feeds(given))["o0"], theirs)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stated"),
+    [((1, 1, 1, 5), {}), ((1, 1, 1, 8), {"rotary_embedding_dim": 5, "num_heads": 1}), ((1, 1, 10), {"num_heads": 2})],
+)
+def test_onnxruntimes_own_rotation_leaves_the_last_element_too(shape, stated):
+    inputs = [f(*shape), np.int64([0]), f(1, 2), f(1, 2)]
+    proto = model("RotaryEmbedding", 23, inputs, stated, 1)
+    proto.graph.node[0].domain = "com.microsoft"
+    proto.opset_import.add(domain="com.microsoft", version=1)
+    with pytest.raises(Unsupported) as caught:
+        read(proto).run(feeds(inputs))
+    assert str(caught.value) == (
+        "onnxruntime is wrong for this com.microsoft.RotaryEmbedding: the last of an odd number of elements is memory "
+        "that nothing wrote; ONNX's reference evaluator is wrong too: it lacks onnxruntime's own operators; write the "
+        "node otherwise, at graph.node[0] 'here'"
+    )
+    even = [f(1, 2, 1, 4), np.int64([0]), f(1, 2), f(1, 2)]
+    proto.graph.node[0].ClearField("attribute")
+    assert read(proto).run(feeds(even))["o0"].shape == (1, 2, 1, 4)

@@ -158,6 +158,7 @@ REFERENCE = _rows(
         "it joins what iterations give along a dim that they have",
     ),
     ("RotaryEmbedding", _rotates_odd, "it takes pairs of an even number of elements alone"),
+    ("com.microsoft.RotaryEmbedding", lambda _: True, "it lacks onnxruntime's own operators"),
 )
 """Of ONNX's reference evaluator (onnx 1.23)."""
 
@@ -173,7 +174,11 @@ ONNXRUNTIME = _rows(
         lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
         "its qk_matmul_output lacks the causal mask",
     ),
-    ("RotaryEmbedding", _rotates_odd, "the last of an odd number of elements is memory that nothing wrote"),
+    (
+        "RotaryEmbedding com.microsoft.RotaryEmbedding",
+        _rotates_odd,
+        "the last of an odd number of elements is memory that nothing wrote",
+    ),
 )
 """Of onnxruntime (1.31.1)."""
 

@@ -171,6 +171,7 @@ class Interpreter:
         if function is not None:
             return self._call(function, inputs, {a.name: a for a in attributes})
         if node.domain not in MAIN:
+            _check_known(f"{node.domain}.{node.op_type}", defects.Case(0, inputs, stated, node.output), step.where)
             return self._elsewhere(step, inputs, attributes)
         self._check_result(step, inputs, stated)
         if node.op_type == "Sub":
@@ -182,8 +183,7 @@ class Interpreter:
         if node.op_type in containers.RULES:
             return [containers.RULES[node.op_type](inputs, stated)]
         case = defects.Case(step.opsets.get("", 1), inputs, stated, node.output)
-        if refused := defects.refusal("onnxruntime", node.op_type, case):
-            raise Unsupported(f"{refused}, at {step.where}")
+        _check_known(node.op_type, case, step.where)
         return self._computed(step, inputs, attributes, case)
 
     def _elsewhere(self, step: Step, inputs: Sequence[Any], attributes: Iterable[AttributeProto]) -> Sequence[Any]:
@@ -248,6 +248,12 @@ class Interpreter:
     def _hold(self, name: str, nbytes: int, where: str, op: str = "a sparse initializer") -> None:
         if self.limit is not None and nbytes > self.limit:
             raise sizes.too_large(name, f"the result of {op}", nbytes, self.limit, where)
+
+
+def _check_known(op: str, case: defects.Case, where: str) -> None:
+    """Refuse what onnxruntime is known to compute wrongly."""
+    if refused := defects.refusal("onnxruntime", op, case):
+        raise Unsupported(f"{refused}, at {where}")
 
 
 def _of_its_map(value: Any, type_: TypeProto) -> Any:
