@@ -32,7 +32,7 @@ from onnx import (
 )
 from onnx.defs import OpSchema
 
-from differential import contrib_forms, ml_forms, node_forms  # noqa: F401 (they register the forms)
+from differential import contrib_forms, ml_forms, node_forms, onnx_worker  # noqa: F401 (forms are registered)
 from differential.node_drafts import (
     CONTRIB,
     FORMS,
@@ -69,6 +69,8 @@ def _optionals(first: Spec) -> tuple[Spec, int, tuple[Spec, ...]]:
                        ("OptionalGetElement", (_of("v1"),), (), 1))  # fmt: skip
 
 
+READERS = ("Sub", "Add", "Mul", "Max")
+"""Nodes that may read what an operator of onnxruntime's own makes, whose type ONNX does not know."""
 Chain = tuple[Spec, int, tuple[Spec, ...]]
 CHAINS: dict[str, tuple[Chain, ...]] = {
     "SequenceAt": ((FIRST, 11, (("SequenceAt", (_of("v0"), ("int64", (), "=0")), (), 1),)),),
@@ -228,7 +230,9 @@ def draw(source: random.Random, op: str = "", opset: int = 0, version: int = 0) 
         draft = Draft(source, schema)
         FORMS[name](draft)
         _, inputs, attributes, outputs = draft.spec()
-        return {**own, "inputs": inputs, "attributes": attributes, "outputs": outputs}
+        reading = source.choice(["", "", *READERS]) if split(name)[0] == CONTRIB else ""
+        after = {"more": ((reading, (_of("v0"), _of("v0")), (), 1),)} if reading else {}
+        return {**own, "inputs": inputs, "attributes": attributes, "outputs": outputs, **after}
     if name in CHAINS:
         first, opset_since, rest = source.choice(CHAINS[name])
         return {"op": first[0], "opset": max(at, opset_since), "inputs": first[1], "attributes": first[2], "more": rest}
@@ -495,6 +499,8 @@ def link(built: Built, source: np.random.Generator) -> None:
     graph.initializer.extend(tensor(*row) for row in built.stored.items())
     model = ModelProto(ir_version=ir_version(built.opset), opset_import=built.imports(), graph=graph)
     made = {one.name: one.type for one in onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output}
+    if any(node.domain == CONTRIB for node in built.nodes):  # whose types ONNX does not know
+        made |= _computed_types(model, built)
     before: list[str] = []
     for node in built.nodes:
         for i, name in enumerate(node.input):
@@ -504,6 +510,19 @@ def link(built: Built, source: np.random.Generator) -> None:
         before += [name for name in node.output if name in made]
     read = {name for node in built.nodes for name in node.input}
     built.feeds = {name: array for name, array in built.feeds.items() if name in read}
+
+
+def _computed_types(model: ModelProto, built: Built) -> dict[str, TypeProto]:
+    """The types of what onnxruntime computes; none where it does not run the model."""
+    try:
+        came = onnx_worker.run(model.SerializeToString(), built.feeds)
+    except onnx_worker.Failed:
+        return {}
+    return {
+        one.name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for one, array in zip(model.graph.output, came, strict=True)
+        if isinstance(array, np.ndarray) and array.dtype.kind not in "OUT"
+    }
 
 
 def types(built: Built, dims: str = "static") -> dict[str, TypeProto]:

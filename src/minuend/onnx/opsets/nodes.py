@@ -154,7 +154,7 @@ def possible_types(node: NodeProto, opset: int, scope: Scope) -> dict[str, froze
     for names, formal in ((node.input, op.inputs), (node.output, op.outputs)):
         for i, name in enumerate(names):
             row = schemas.parameter(formal, i)
-            if name and row is not None and scope.type(name) is None:
+            if name and row is not None and schemas.type_text(scope.type(name)) is None:
                 found[name] = schemas.allowed(op, row)
     return found
 
