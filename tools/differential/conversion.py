@@ -12,7 +12,7 @@ import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from differential import onnx_worker, valid_nodes
-from differential.node_drafts import CONTRIB
+from differential.node_drafts import CONTRIB, schema_of
 from differential.onnx_worker import Bits, Failed
 from differential.surface import Difference, Surface
 from differential.valid_nodes import Built
@@ -208,15 +208,60 @@ def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
         return inferred
     data = model.SerializeToString()
     try:
-        came = onnx_worker.run(data, feeds)
-    except Failed as error:
-        if not any(word in str(error) for word in ABSENT):
+        came = _computed(data, feeds)
+    except Failed:
+        if model.opset_import[0].version >= EVALUATED:
             raise
-        came = onnx_worker.evaluate(data, feeds)
+        for value in inferred.graph.output:
+            if not _is_known(value):
+                value.type.CopyFrom(_by_schema(model, value.name))
+        return inferred
     for value, array in zip(inferred.graph.output, came, strict=True):
         if not _is_known(value):
             value.type.CopyFrom(_type_of(array, value.type.tensor_type.elem_type))
     return inferred
+
+
+def _computed(data: bytes, feeds: dict[str, Any]) -> list[Any]:
+    """What onnxruntime computes, or ONNX's evaluator where it lacks a kernel."""
+    try:
+        return onnx_worker.run(data, feeds)
+    except Failed as error:
+        if not any(word in str(error) for word in ABSENT):
+            raise
+        return onnx_worker.evaluate(data, feeds)
+
+
+EVALUATED = 7
+"""The first opset of which onnxruntime or ONNX's evaluator computes nearly all operators."""
+_RANKS = {"RNN": (4, 3), "GRU": (4, 3), "LSTM": (4, 3, 3)}
+"""The ranks of outputs, where they are not that of the first input."""
+
+
+def _by_schema(model: ModelProto, name: str) -> TypeProto:
+    """The type of a node's output that its schema gives: the rank is that of the first input.
+
+    Raises:
+        Failed: no node of the main graph or of the function makes it, or its type does not follow.
+    """
+    known = {value.name: value.type for value in model.graph.input}
+    known |= {t.name: helper.make_tensor_type_proto(t.data_type, list(t.dims)) for t in model.graph.initializer}
+    nodes = (one for holder in (*model.functions, model.graph) for one in holder.node if not one.domain)
+    node = next((one for one in nodes if name in one.output), None)
+    if node is None or not node.input or node.input[0] not in known:
+        raise Failed("the type of an output does not follow")
+    schema = schema_of(node.op_type, model.opset_import[0].version)
+    at = list(node.output).index(name)
+    formal = schema.outputs[min(at, len(schema.outputs) - 1)]
+    stated = {a.name: a.s.decode() for a in node.attribute if a.name == "to"}
+    number = valid_nodes.NUMBERS.get(stated.get("to", "").lower(), TensorProto.UNDEFINED)
+    for row, given in zip(schema.inputs, node.input, strict=False):
+        if row.type_str == formal.type_str and given in known and not number:
+            number = known[given].tensor_type.elem_type
+    if not number:
+        raise Failed("the type of an output does not follow")
+    own = len(known[node.input[0]].tensor_type.shape.dim)
+    return helper.make_tensor_type_proto(number, [None] * (_RANKS[node.op_type][at] if node.op_type in _RANKS else own))
 
 
 def _type_of(value: Any, known: int) -> TypeProto:

@@ -88,6 +88,7 @@ CHAINS: dict[str, tuple[Chain, ...]] = {
         (("Optional", (), (("type", ("type", "seq(float)")),), 1), 15, (("OptionalHasElement", (_of("v0"),), (), 1),)),
     ),
 }  # fmt: skip
+CHAINS |= {"OptionalHasElement": CHAINS["Optional"], "OptionalGetElement": CHAINS["Optional"][:2]}
 """Of an operator: nodes that follow one node, and the first opset that has them all."""
 
 
@@ -148,7 +149,9 @@ def bases(op: str) -> tuple[Base, ...]:
 
 
 def _array(value: Any) -> Any:
-    return onnx.numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
+    if isinstance(value, TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 # ---- drawing ------------------------------------------------------------------------------------------------------
@@ -233,10 +236,10 @@ def draw(source: random.Random, op: str = "", opset: int = 0, version: int = 0) 
         reading = source.choice(["", "", *READERS]) if split(name)[0] == CONTRIB else ""
         after = {"more": ((reading, (_of("v0"), _of("v0")), (), 1),)} if reading else {}
         return {**own, "inputs": inputs, "attributes": attributes, "outputs": outputs, **after}
-    if name in CHAINS:
+    tests = bases(name)
+    if name in CHAINS and (at < 18 or not tests or source.random() < 0.5):
         first, opset_since, rest = source.choice(CHAINS[name])
         return {"op": first[0], "opset": max(at, opset_since), "inputs": first[1], "attributes": first[2], "more": rest}
-    tests = bases(name)
     if not tests:
         return {**own, "inputs": (), "outputs": max(schema.min_output, 1)}
     test = source.choice(tests)
