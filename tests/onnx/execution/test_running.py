@@ -118,6 +118,23 @@ def of_a_map(node: str, key: int, value: int) -> onnx.ModelProto:
     return proto
 
 
+@pytest.mark.parametrize(
+    ("domain", "op", "attributes"),
+    [("ai.onnx.preview.training", "Adam", ""), ("ai.onnx.preview.training", "Momentum",
+     '<mode = "standard", alpha = 1.0, beta = 1.0, norm_coefficient = 0.0>'),
+     ("ai.onnx.preview", "FlexAttention", ""), ("com.microsoft", "BiasSplitGelu", ""), ("own", "Special", "")],
+)  # fmt: skip
+def test_operators_of_other_domains_that_onnxruntime_lacks_are_refused_by_name(domain, op, attributes):
+    inputs = "r, t, x, x, x, x" if op == "Adam" else "r, t, x, x, x" if op == "Momentum" else "q, q, q"
+    inputs = inputs if op != "BiasSplitGelu" else "q, b"
+    text = f"""<ir_version: 10, opset_import: ["" : 21, "{domain}" : 1]>
+      g (float r, int64 t, float[2] x, float[1,1,2,2] q, float[2] b) => (float[2] y) {{
+      y = {domain}.{op} {attributes} ({inputs}) }}"""
+    given = {"r": np.float32(1), "t": np.int64(0), "x": np.float32([1, 2]), "q": np.ones((1, 1, 2, 2), np.float32)}
+    with pytest.raises(RunError, match=rf"{op}.*, at graph\.node\[0\]"):
+        run(text, {**given, "b": np.float32([1, 2])})
+
+
 def test_a_sequence_of_maps_passes_from_node_to_node():
     text = """<ir_version: 8, opset_import: ["" : 14, "ai.onnx.ml" : 1]> g (float[2,2] x) => (float y) {
       s = Neg(x)

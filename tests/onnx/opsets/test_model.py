@@ -359,6 +359,17 @@ def test_types_that_only_the_schema_gives_take_a_node_on_from_a_body():
     assert [node.op_type for node in made.graph.node[0].attribute[0].g.node] == ["Constant", "Reshape"]
 
 
+def test_a_gradient_names_values_of_the_graph_and_is_not_converted():
+    model = parse("""<ir_version: 8, opset_import: ["" : 13, "ai.onnx.preview.training" : 1]>
+        g (float[2] x) => (float[2] d) {
+        k = Constant <value = int64[1] {0}> () t = Unsqueeze(x, k) y = ReduceSum(t)
+        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x) }""")
+    for to in (12, 21):
+        why = "Gradient: graphs for training are not converted: it names values that others may take the place of"
+        assert reasons(model, to)["graph.node[3]"] == why
+    assert convert_proto(model, 13)[1] == ["nothing: the model is at opset 13 already"]
+
+
 @pytest.mark.parametrize(("opset", "to"), [(14, 13), (11, 21)])
 def test_an_unknown_type_in_a_body_may_be_any_that_its_reader_takes(opset, to):
     """Inference leaves an empty type at the output of a body that states none."""

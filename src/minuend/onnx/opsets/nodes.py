@@ -14,6 +14,7 @@ from minuend.onnx.opsets import expand, images, meanings, schemas, steps, subtra
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder, Scope, learn
 
+GRADIENT = ("ai.onnx.preview.training", "Gradient")
 DEPTH = 20
 """How deep bodies may expand into bodies; ONNX's own nest three deep."""
 
@@ -53,7 +54,11 @@ class Way:
         Raises:
             Refusal: there is no way; the text says why.
         """
-        if node.domain not in MAIN or (node.domain, node.op_type) in self.scope.functions:
+        if (node.domain, node.op_type) in self.scope.functions:
+            return Outcome([node])
+        if (node.domain, node.op_type) == GRADIENT and self.before != self.after:
+            raise Refusal("graphs for training are not converted: it names values that others may take the place of")
+        if node.domain not in MAIN:
             return Outcome([node])
         was, will_be = (schemas.version_in(node.op_type, opset) for opset in (self.before, self.after))
         if was is None:
