@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 
 pytest.importorskip("onnxruntime")
 
+import conversion_refused
 from differential import conversion, onnx_worker, valid_nodes
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
@@ -21,7 +21,6 @@ from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
 SCHEMAS = onnx.defs.get_all_schemas_with_history()
 BODIES = {"If": "if", "Loop": "loop", "Scan": "scan", "SequenceMap": "map"}
 """Operators that have bodies, and the place of a case that is one."""
-REFUSED = Path(__file__).parents[2] / "docs" / "conversion-refused.json"
 
 
 def drawn(case: Case) -> tuple[onnx.ModelProto, dict[str, Any]] | None:
@@ -54,12 +53,19 @@ def test_every_version_in_the_registry_is_drawn_or_has_one_of_three_reasons() ->
     assert len(set(without.values())) == 3
 
 
-def test_the_table_of_what_is_refused_has_every_version_that_is_drawn() -> None:
-    """Versions that have every opset of their domain, and no other one to go to, have no row."""
-    found = {(row["operator"], row["version"]) for row in json.loads(REFUSED.read_text("utf-8"))["rows"]}
+def test_the_table_of_what_is_refused_has_every_version_that_is_measured() -> None:
+    """What is one version at all opsets goes nowhere, and has no row."""
+    facts = json.loads(conversion_refused.FACTS.read_text("utf-8"))
     last = onnx.defs.onnx_opset_version()
-    wanted = {row[:2] for row in valid_nodes.versions() if row[1:] != (1, last)}
-    assert found == wanted
+    wanted = {row[:2] for row in conversion_refused.measured() if row[1:] != (1, last)}
+    assert {(row["operator"], row["version"]) for row in facts["rows"]} == wanted
+    assert sum(len(names) for names in facts["without"].values()) + len(conversion_refused.measured()) == len(SCHEMAS)
+    assert facts["onnx"] == onnx.__version__
+
+
+def test_the_page_of_conversion_has_the_table_of_its_facts() -> None:
+    page = conversion_refused.PAGE.read_text("utf-8")
+    assert conversion_refused.written(page, json.loads(conversion_refused.FACTS.read_text("utf-8"))) == page
 
 
 OTHERS = [row[:2] for row in valid_nodes.versions() if split(row[0])[0]]

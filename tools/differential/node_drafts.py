@@ -55,8 +55,8 @@ def undrawn(schema: OpSchema) -> str:
 
 
 @functools.cache
-def versions() -> tuple[tuple[str, int, int], ...]:
-    """Every version of every operator in ONNX's registry that is drawn, and the last opset of its domain with it."""
+def registry() -> tuple[tuple[str, int, int, str], ...]:
+    """Of each version in ONNX's registry the operator, itself, the last opset with it, and why it is not drawn."""
     by_name: dict[str, list[OpSchema]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         by_name.setdefault(qualified(schema), []).append(schema)
@@ -68,9 +68,15 @@ def versions() -> tuple[tuple[str, int, int], ...]:
         since = sorted(schema.since_version for schema in schemas)
         for schema in schemas:
             later = [v for v in since if v > schema.since_version]
-            if not undrawn(schema):
-                found.append((name, schema.since_version, min(later) - 1 if later else newest[schema.domain]))
+            last = min(later) - 1 if later else newest[schema.domain]
+            found.append((name, schema.since_version, last, undrawn(schema)))
     return tuple(sorted(found))
+
+
+@functools.cache
+def versions() -> tuple[tuple[str, int, int], ...]:
+    """Every version that is drawn, of every operator, with the last opset of its domain that has it."""
+    return tuple(row[:3] for row in registry() if not row[3])
 
 
 @functools.cache
