@@ -3,7 +3,7 @@
 Some valid nodes of each version of each operator are converted to each opset, here and by ONNX's own version converter.
 A result counts as valid where ONNX's full check accepts it and, where onnxruntime runs both, the outputs are equal.
 
-    python tools/conversion_refused.py            # measures (some minutes), writes both
+    python tools/conversion_refused.py            # measures (ten minutes), writes both
     python tools/conversion_refused.py --table    # writes the table again from the JSON file
 """
 
@@ -22,6 +22,7 @@ from typing import Any
 import onnx
 from differential import conversion, onnx_worker, valid_nodes
 from differential.conversion import Case, fault, near
+from differential.node_drafts import registry, split
 from differential.onnx_worker import Failed
 from onnx import ModelProto
 
@@ -61,13 +62,26 @@ class Sample:
     expected: list[Any] | None
 
 
+PLACES = {"If": "if", "Loop": "loop", "Scan": "scan", "SequenceMap": "map"}
+"""Operators that have bodies, and the place of a case whose nodes stand in one."""
+
+
+def drawn(op: str, since: int, last: int, turn: int) -> Case:
+    """A case with a node of a version: of another domain at any opset of the main one, or with another node inside."""
+    source = random.Random(f"{op} {since} {turn}")
+    if split(op)[0]:
+        fields = valid_nodes.draw(source, op, source.choice(SHOWN[:-1]), since)
+    else:
+        fields = valid_nodes.draw(source, "Neg" if op in PLACES else op, source.randint(since, last))
+    repeat = conversion.REPEATS[turn % len(conversion.REPEATS)]
+    return Case(**fields, constants="initializer", seed=turn, place=PLACES.get(op, "graph"), repeat=repeat)
+
+
 def samples(op: str, since: int, last: int) -> list[Sample]:
     """Valid models of one node of a version."""
     found: list[Sample] = []
     for turn in range(DRAWS):
-        source = random.Random(f"{op} {since} {turn}")
-        fields = valid_nodes.draw(source, op, source.randint(since, last))
-        case = Case(**fields, constants="initializer", seed=turn)
+        case = drawn(op, since, last, turn)
         try:
             built = valid_nodes.build(case)
             model = conversion.typed(conversion.model_of(case, built), built.feeds)
@@ -104,9 +118,11 @@ def measure(op: str, since: int, last: int) -> dict[int, Cell]:
     """Convert the samples of a version to the opsets on either side of it, and to those that the table shows."""
     cells: dict[int, Cell] = {}
     for sample in samples(op, since, last):
-        data = sample.model.SerializeToString()
-        for to in sorted({*SHOWN, since - 1, last + 1} & set(range(1, onnx.defs.onnx_opset_version() + 1))):
-            if since <= to <= last:
+        data, own = sample.model.SerializeToString(), sample.model.opset_import[0].version
+        first, end = (own, own) if split(op)[0] else (since, last)
+        beside = set() if split(op)[0] else {since - 1, last + 1}
+        for to in sorted({*SHOWN, *beside} & set(range(1, onnx.defs.onnx_opset_version() + 1))):
+            if first <= to <= end:
                 continue
             cell = cells.setdefault(to, Cell())
             try:
@@ -127,10 +143,15 @@ def plain(reason: str) -> str:
     return re.sub(r"'[xv]\d+\w*'", "…", reason).partition("; ONNX's function body")[0][:200]
 
 
+def measured() -> list[tuple[str, int, int]]:
+    """The versions that are measured: those that are drawn, and those that have bodies."""
+    return [row[:3] for row in registry() if not row[3] or row[0] in PLACES]
+
+
 def facts() -> dict[str, Any]:
     """Measure all versions; opsets with the same outcome are one row."""
     rows: list[dict[str, Any]] = []
-    for op, since, last in valid_nodes.versions():
+    for op, since, last in measured():
         cells = sorted(measure(op, since, last).items())
         print(op, since, len(cells), file=sys.stderr, flush=True)
         for to, cell in cells:
@@ -142,8 +163,12 @@ def facts() -> dict[str, Any]:
                 rows.append({**head, "to": [to], **row})
     import onnxruntime
 
+    without: dict[str, list[str]] = {}
+    for op, since, _, why in registry():
+        if why and op not in PLACES:
+            without.setdefault(why, []).append(f"{op}-{since}")
     return {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "nodes": NODES,
-            "command": "python tools/conversion_refused.py", "rows": rows}  # fmt: skip
+            "command": "python tools/conversion_refused.py", "without": without, "rows": rows}  # fmt: skip
 
 
 # ---- the table ----------------------------------------------------------------------------------------------------
@@ -153,12 +178,13 @@ def section(found: dict[str, Any]) -> str:
     """The section of the page."""
     lines = [
         HEADING,
-        f"\nUp to {found['nodes']} valid nodes of each version of each operator, to the opsets on either side of",
-        f"the version and to those below: `{found['command']}` writes this table and",
+        f"\nUp to {found['nodes']} valid nodes of each version of each operator in ONNX's registry, to the opsets on",
+        f"either side of the version and to those below: `{found['command']}` writes this table and",
         "[conversion-refused.json](conversion-refused.json), which has each version, opset and reason. *Converted*:",
         f"the result passes ONNX's full check and, where onnxruntime {found['onnxruntime']} runs both models, gives",
         "equal outputs (within rounding where an operator is expanded). Beside it: the version converter of onnx",
-        f"{found['onnx']}, judged alike.",
+        f"{found['onnx']}, judged alike. Nodes of other domains (ai.onnx.ml and the previews) stay as they are while",
+        "the main domain's opset changes.",
         "\n| to opset | nodes | converted | refused | by onnx's converter: converted | refused | invalid or wrong |",
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
@@ -174,6 +200,8 @@ def section(found: dict[str, Any]) -> str:
               "| version | to opset | reason |", "|---|---|---|"]  # fmt: skip
     for op, version, opsets, reason in only:
         lines.append(f"| {op}-{version} | {', '.join(map(str, opsets))} | {reason.replace('|', chr(92) + '|')} |")
+    lines += ["\nWhat has no row, and why:\n", "| reason | versions |", "|---|---|"]
+    lines += [f"| {why} | {', '.join(names)} |" for why, names in sorted(found["without"].items())]
     return "\n".join(lines) + "\n"
 
 

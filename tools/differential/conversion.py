@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from differential import onnx_worker, valid_nodes
+from differential.node_drafts import CONTRIB, schema_of
 from differential.onnx_worker import Bits, Failed
 from differential.surface import Difference, Surface
 from differential.valid_nodes import Built
 
-PLACES = ("graph", "if", "loop", "scan", "function", "attributes", "external")
+PLACES = {"graph": 1, "if": 1, "loop": 1, "scan": 8, "map": 17, "function": 1, "attributes": 1, "external": 1}
+"""Where nodes stand, and since which opset they can: ``map`` is the body of a SequenceMap."""
 REPEATS = ("", "by condition", "by count", "state", "reversed", "axes")
 """What a Loop ends by; a state of a Scan, its directions and its axes."""
 
@@ -47,9 +49,12 @@ def draw(source: random.Random) -> Case:
 
 def places(fields: dict[str, Any]) -> list[str]:
     """The places where drawn nodes may stand."""
-    if fields["op"].startswith(("Sequence", "Optional", "SplitTo")):
-        return ["graph", "function", "external"]
-    return [one for one in PLACES if one != "scan" or fields["opset"] >= 9]
+    since = PLACES
+    if any(op.startswith(("Sequence", "Optional", "SplitTo")) for op in operators(fields)):
+        since = {"graph": 1, "if": 16, "function": 1, "external": 1}
+    elif any(op.startswith(CONTRIB) for op in operators(fields)):  # ONNX infers no types of these, which bodies need
+        since = {"graph": 1, "if": 1, "function": 1, "attributes": 1, "external": 1}
+    return [one for one, opset in since.items() if fields["opset"] >= opset]
 
 
 # ---- models -------------------------------------------------------------------------------------------------------
@@ -60,13 +65,13 @@ def model_of(case: Any, built: Built) -> ModelProto:
     nodes, outputs = built.nodes, built.made
     given = valid_nodes.types(built, case.dims)
     functions = []
-    imports = [helper.make_opsetid("", case.opset)]
+    imports = built.imports()
     if case.place == "if":
         nodes, outputs = _branches(built)
         given["chosen"] = helper.make_tensor_type_proto(TensorProto.BOOL, [])
         built.feeds["chosen"] = np.array(True)
-    elif case.place in ("loop", "scan"):
-        nodes, outputs = _looped(built, case.repeat) if case.place == "loop" else _scanned(built, case.repeat)
+    elif case.place in _REPEATING:
+        nodes, outputs = _REPEATING[case.place](built, case.repeat)
     elif case.place in ("function", "attributes"):
         names = [*given, *built.stored]
         nodes, stated = _referring(nodes) if case.place == "attributes" else (nodes, [])
@@ -150,25 +155,44 @@ def _looped(built: Built, repeat: str) -> tuple[list[NodeProto], list[str]]:
 
 
 def _scanned(built: Built, repeat: str) -> tuple[list[NodeProto], list[str]]:
-    """The nodes in the body of a Scan of two turns; each output becomes one dim longer."""
+    """The nodes in the body of a Scan of two turns; each output becomes one dim longer, or two with batches."""
     outputs = [f"{name}_out" for name in built.made]
     made = [ValueInfoProto(name=name) for name in built.made]
     element = helper.make_tensor_value_info("element", TensorProto.FLOAT, [])
     body = GraphProto(name="turn", node=built.nodes, input=[element], output=made)
-    built.stored["elements"] = np.array([1, 2], np.float32)
+    batched = built.opset < 9
+    built.stored["elements"] = np.array([[1, 2]] if batched else [1, 2], np.float32)
     given = ["elements"]
     more: dict[str, Any] = {}
     if repeat == "state":
-        built.stored["zero"] = np.array(0, np.float32)
+        built.stored["zero"] = np.array([0] if batched else 0, np.float32)
         body.node.append(helper.make_node("Add", ["state", "element"], ["next"]))
         body.input.insert(0, helper.make_tensor_value_info("state", TensorProto.FLOAT, []))
         body.output.insert(0, helper.make_tensor_value_info("next", TensorProto.FLOAT, []))
         given, outputs = ["zero", "elements"], ["last", *outputs]
     elif repeat == "reversed":
         more = {"scan_input_directions": [1], "scan_output_directions": [1] * len(outputs)}
-    elif repeat == "axes":
+        more = {"directions": [1]} if batched else more
+    elif repeat == "axes" and not batched:
         more = {"scan_input_axes": [0], "scan_output_axes": [0] * len(outputs)}
+    if batched:  # the lengths of the sequences, which may be left out
+        given = ["", *given]
     return [helper.make_node("Scan", given, outputs, body=body, num_scan_inputs=1, **more)], outputs
+
+
+def _mapped(built: Built, repeat: str) -> tuple[list[NodeProto], list[str]]:
+    """The nodes in the body of a SequenceMap over two elements; each output becomes a sequence."""
+    outputs = [f"{name}_out" for name in (*built.made, "same")]
+    made = [ValueInfoProto(name=name) for name in (*built.made, "same")]
+    element = helper.make_tensor_value_info("element", TensorProto.FLOAT, [])
+    nodes = [*built.nodes, helper.make_node("Identity", ["element"], ["same"])]
+    body = GraphProto(name="turn", node=nodes, input=[element], output=made)
+    built.stored |= {"one": np.array(1, np.float32), "two": np.array(2, np.float32)}
+    return [helper.make_node("SequenceConstruct", ["one", "two"], ["elements"]),
+            helper.make_node("SequenceMap", ["elements"], outputs, body=body)], outputs  # fmt: skip
+
+
+_REPEATING = {"loop": _looped, "scan": _scanned, "map": _mapped}
 
 
 def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
@@ -184,18 +208,75 @@ def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
         return inferred
     data = model.SerializeToString()
     try:
-        came = onnx_worker.run(data, feeds)
+        came = _computed(data, feeds)
+    except Failed:
+        if model.opset_import[0].version >= EVALUATED:
+            raise
+        for value in inferred.graph.output:
+            if not _is_known(value):
+                value.type.CopyFrom(_by_schema(model, value.name))
+        return inferred
+    for value, array in zip(inferred.graph.output, came, strict=True):
+        if not _is_known(value):
+            value.type.CopyFrom(_type_of(array, value.type.tensor_type.elem_type))
+    return inferred
+
+
+def _computed(data: bytes, feeds: dict[str, Any]) -> list[Any]:
+    """What onnxruntime computes, or ONNX's evaluator where it lacks a kernel."""
+    try:
+        return onnx_worker.run(data, feeds)
     except Failed as error:
         if not any(word in str(error) for word in ABSENT):
             raise
-        came = onnx_worker.evaluate(data, feeds)
-    for value, array in zip(inferred.graph.output, came, strict=True):
-        if not _is_known(value):
-            if not isinstance(array, np.ndarray):
-                raise Failed("the type of an output does not follow")
-            number = TensorProto.STRING if array.dtype.kind in "OUT" else helper.np_dtype_to_tensor_dtype(array.dtype)
-            value.type.CopyFrom(helper.make_tensor_type_proto(number, [None] * array.ndim))
-    return inferred
+        return onnx_worker.evaluate(data, feeds)
+
+
+EVALUATED = 7
+"""The first opset of which onnxruntime or ONNX's evaluator computes nearly all operators."""
+_RANKS = {"RNN": (4, 3), "GRU": (4, 3), "LSTM": (4, 3, 3)}
+"""The ranks of outputs, where they are not that of the first input."""
+
+
+def _by_schema(model: ModelProto, name: str) -> TypeProto:
+    """The type of a node's output that its schema gives: the rank is that of the first input.
+
+    Raises:
+        Failed: no node of the main graph or of the function makes it, or its type does not follow.
+    """
+    known = {value.name: value.type for value in model.graph.input}
+    known |= {t.name: helper.make_tensor_type_proto(t.data_type, list(t.dims)) for t in model.graph.initializer}
+    nodes = (one for holder in (*model.functions, model.graph) for one in holder.node if not one.domain)
+    node = next((one for one in nodes if name in one.output), None)
+    if node is None or not node.input or node.input[0] not in known:
+        raise Failed("the type of an output does not follow")
+    schema = schema_of(node.op_type, model.opset_import[0].version)
+    at = list(node.output).index(name)
+    formal = schema.outputs[min(at, len(schema.outputs) - 1)]
+    stated = {a.name: a.s.decode() for a in node.attribute if a.name == "to"}
+    number = valid_nodes.NUMBERS.get(stated.get("to", "").lower(), TensorProto.UNDEFINED)
+    for row, given in zip(schema.inputs, node.input, strict=False):
+        if row.type_str == formal.type_str and given in known and not number:
+            number = known[given].tensor_type.elem_type
+    if not number:
+        raise Failed("the type of an output does not follow")
+    own = len(known[node.input[0]].tensor_type.shape.dim)
+    return helper.make_tensor_type_proto(number, [None] * (_RANKS[node.op_type][at] if node.op_type in _RANKS else own))
+
+
+def _type_of(value: Any, known: int) -> TypeProto:
+    """The type of what came out, of an element type that may be known."""
+    if isinstance(value, list) and value:
+        return helper.make_sequence_type_proto(_type_of(value[0], known))
+    if isinstance(value, dict) and value:
+        return valid_nodes.map_type(value)
+    if isinstance(value, Bits):
+        number = valid_nodes.NUMBERS.get(value.element, TensorProto.UNDEFINED)
+        return helper.make_tensor_type_proto(known or number, [None] * len(value.shape))
+    if not isinstance(value, np.ndarray):
+        raise Failed("the type of an output does not follow")
+    number = TensorProto.STRING if value.dtype.kind in "OUT" else helper.np_dtype_to_tensor_dtype(value.dtype)
+    return helper.make_tensor_type_proto(known or number, [None] * value.ndim)
 
 
 def _is_known(value: ValueInfoProto) -> bool:
@@ -241,6 +322,8 @@ def same(x: Any, y: Any) -> bool:
     """Whether two results are the same bit for bit; a NaN equals a NaN."""
     if isinstance(x, list) or isinstance(y, list):
         return isinstance(x, list) and isinstance(y, list) and len(x) == len(y) and all(map(same, x, y))
+    if isinstance(x, dict) or isinstance(y, dict):
+        return type(x) is type(y) and x.keys() == y.keys() and all(same(x[key], y[key]) for key in x)
     if any(one is None or isinstance(one, Bits) for one in (x, y)):
         return type(x) is type(y) and bool(x == y)
     x, y = np.asarray(x), np.asarray(y)
@@ -268,7 +351,7 @@ def near(x: Any, y: Any) -> bool:
     """Whether two results are equal within the rounding of their type."""
     if same(x, y):
         return True
-    if any(one is None or isinstance(one, list | Bits) for one in (x, y)):
+    if any(one is None or isinstance(one, list | dict | Bits) for one in (x, y)):
         return False
     x, y = np.asarray(x), np.asarray(y)
     if x.dtype != y.dtype or x.shape != y.shape or x.dtype.kind not in "fciu":
@@ -310,7 +393,7 @@ def fits(case: Any) -> bool:
     for op, inputs, attributes, _ in ((case.op, case.inputs, case.attributes, 1), *case.more):
         stated = dict(attributes)
         if op.endswith("Pool") and "kernel_shape" in stated and inputs and not case.test:
-            sizes = inputs[0][1][2:]
+            sizes = inputs[0][1][1:-1] if "Nhwc" in op else inputs[0][1][2:]
             dilations = stated.get("dilations", (1,) * len(sizes))
             if any((k - 1) * d >= n for k, d, n in zip(stated["kernel_shape"], dilations, sizes, strict=True)):
                 return False
@@ -318,8 +401,9 @@ def fits(case: Any) -> bool:
 
 
 def operators(case: Any) -> set[str]:
-    """The operators of a case."""
-    return {case.op, *(spec[0] for spec in case.more)}
+    """The operators of a case, or of its fields."""
+    fields = case if isinstance(case, dict) else vars(case)
+    return {fields["op"], *(spec[0] for spec in fields.get("more", ()))}
 
 
 def compare(case: Case, folder: Path) -> str:
@@ -384,7 +468,8 @@ def _converted(
 
 
 ABSENT = ("NOT_IMPLEMENTED", "is under development", "ORT only *guarantees* support", "InsertedPrecisionFreeCast",
-           "is not currently registered or supported", "type inference failed, inferred types")  # fmt: skip
+           "is not currently registered or supported", "type inference failed, inferred types",
+           "is not a registered function/op")  # fmt: skip
 """What onnxruntime says of operators, types and opsets that it lacks; below opset 6 it makes Casts that are none."""
 
 

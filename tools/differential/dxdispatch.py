@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from differential.conversion import words
-from differential.ir_models import Step, chain, draw_chain, must_be_refused
+from differential.ir_models import Step, allowed_types, chain, draw_chain, must_be_refused, refused_rightly
 from differential.surface import Difference, Surface
 
 SINCE = {"FLOAT32": "1.0", "FLOAT16": "1.0", "INT32": "2.1", "UINT32": "2.1", "INT64": "4.1", "UINT64": "4.1",
          "INT8": "5.1", "INT16": "5.1", "UINT8": "5.1", "UINT16": "5.1"}  # fmt: skip
 """The feature level at which subtraction got a type; the others it has at none."""
+TYPED = {{"FLOAT32": "float"}.get(name, name.lower()): since for name, since in SINCE.items()}
+"""The same by ONNX's names of the types."""
 TYPES = (*SINCE, "FLOAT64", "UINT4", "UNKNOWN")
 LEVELS = ("1.0", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "5.2", "6.0", "6.4")
 TENSORS = ("ATensor", "BTensor", "OutputTensor")
@@ -63,7 +65,7 @@ class Case:
 def draw(source: random.Random) -> Case:
     """Draw a case: mostly a valid dispatch with one or two fields at an edge."""
     if source.random() < 0.3:
-        return Case(level=source.choice(LEVELS), **draw_chain(source))
+        return _drawn_chain(source)
     level = source.choice(LEVELS)
     rank = 4 if level < "3" and source.random() < 0.9 else source.randint(1, 5)
     sizes = tuple(source.randint(1, 3) for _ in range(rank))
@@ -89,6 +91,18 @@ def draw(source: random.Random) -> Case:
     rows_: dict[str, Any] = {name: tuple(rows) for name, rows in fields.items()}
     return Case(level=level, fill=source.choice(["list", "value", "sequence", "deferred", "mixed"]),
                 seed=source.randrange(1000), **rows_)  # fmt: skip
+
+
+def _drawn_chain(source: random.Random) -> Case:
+    """A chain; mostly of what DirectML has at the level: subtractions of its types, and no casts."""
+    level, fields = source.choice(LEVELS), draw_chain(source)
+    if source.random() < 0.75:
+        steps = [step for step in fields["steps"] if step[0] != "cast"]
+        if not any(step[0] == "other" for step in steps) and not any(0 in step[1] for step in steps if len(step) > 1):
+            may = [name for name, since in TYPED.items() if since <= level]
+            dtype, steps = allowed_types(source, fields["opset"], fields["dtype"], steps, may)
+            fields |= {"steps": tuple(steps), "dtype": dtype}
+    return Case(level=level, **fields)
 
 
 def _strides(source: random.Random, sizes: tuple[int, ...], at: int) -> tuple[int, ...] | None:
@@ -419,7 +433,7 @@ def _ran(case: Case) -> str:
         came = mn.directml.Model.read(json.dumps(doc)).run(feature_level=case.level)
     except MinuendError as error:
         if wrong:
-            return "refused as it has to be"
+            return f"refused as it has to be: {wrong}"
         if isinstance(error, ResultTooLarge) and max(one or 0 for one in case.totals) >= 1 << 30:
             return "refused, more memory than the limit"
         raise Difference(f"refused: {error}") from None
@@ -463,7 +477,7 @@ def _converted(case: Case) -> str:
         result = mn.convert(made.model, f"directml:{case.level}")
     except ConversionRefused as error:
         if wrong or case.named or len(made.expected.shape) > 4 or case.level < "3":
-            return "refused as it has to be" if wrong else "refused, dims have names or the rank is not the level's"
+            return refused_rightly(case, wrong) if wrong else "refused, dims have names or the rank is not the level's"
         why = "; ".join(error.nodes.values())
         if "it needs a copy of" in why and case.level < SINCE[COPIED[case.dtype]]:
             return "refused, the level has no subtraction that copies the type bit for bit"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,13 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 from onnx.defs import OpSchema
 
+from differential import valid_nodes
+from differential.node_drafts import qualified, split
 from differential.surface import Difference, Surface
 from minuend.errors import ConversionRefused, MinuendError
 from minuend.models.converting import convert
 from minuend.onnx.opsets import convert_proto
-from minuend.onnx.opsets.schemas import INVALID, newest, versions
+from minuend.onnx.opsets.schemas import INVALID, newest
 from minuend.onnx.processes import library_process
 
 PLACES = ("graph", "body", "function")
@@ -68,13 +71,27 @@ class Case:
 
 @functools.cache
 def schemas_with_opsets() -> list[tuple[OpSchema, int]]:
-    """Each version of each operator of the main domain, and the newest opset that it is of."""
+    """Each version of each operator of ONNX's registry, and the newest opset of its domain that it is of."""
     found = []
     for schema in onnx.defs.get_all_schemas_with_history():
-        if schema.domain == "" and not schema.deprecated:
-            later = [v for v in versions(schema.name) if v > schema.since_version]
-            found.append((schema, min(later) - 1 if later else newest()))
-    return sorted(found, key=lambda one: (one[0].name, one[0].since_version))
+        if not schema.deprecated:
+            later = [v for v in since(qualified(schema)) if v > schema.since_version]
+            last = newest() if schema.domain == "" else schema.since_version
+            found.append((schema, min(later) - 1 if later else last))
+    return sorted(found, key=lambda one: (qualified(one[0]), one[0].since_version))
+
+
+@functools.cache
+def since(op: str) -> tuple[int, ...]:
+    """Every version of an operator."""
+    every = onnx.defs.get_all_schemas_with_history()
+    return tuple(sorted(schema.since_version for schema in every if qualified(schema) == op))
+
+
+def schema_at(op: str, version: int) -> OpSchema:
+    """The schema of a version of an operator."""
+    domain, name = split(op)
+    return onnx.defs.get_schema(name, version, domain)
 
 
 def kind(attribute: OpSchema.Attribute) -> int:
@@ -112,6 +129,8 @@ def _type(text: str) -> TypeProto:
         return helper.make_sequence_type_proto(_type(text[4:-1]))
     if text.startswith("optional("):
         return helper.make_optional_type_proto(_type(text[9:-1]))
+    if match := re.fullmatch(r"map\((\w+), ?(\w+)\)", text):
+        return helper.make_map_type_proto(_NUMBERS[f"tensor({match[1]})"], _type(f"tensor({match[2]})"))
     return helper.make_tensor_type_proto(_NUMBERS[text], None)
 
 
@@ -119,9 +138,8 @@ def types_of(schema: OpSchema, parameter: OpSchema.FormalParameter) -> list[str]
     """The types that an input may have, the plainest first."""
     rows = [c.allowed_type_strs for c in schema.type_constraints if c.type_param_str == parameter.type_str]
     allowed = rows[0] if rows else [parameter.type_str]
-    known = [
-        text for text in allowed if text.replace("seq(", "").replace("optional(", "").rstrip(")") + ")" in _NUMBERS
-    ]
+    inner = {text: text.replace("seq(", "").replace("optional(", "").rstrip(")") + ")" for text in allowed}
+    known = [text for text in allowed if inner[text] in _NUMBERS or inner[text].startswith("map(")]
     return sorted(known, key=lambda text: _PREFERRED.index(text) if text in _PREFERRED else len(_PREFERRED))
 
 
@@ -135,7 +153,9 @@ def body(operator: str, name: str) -> AttributeProto | None:
 
 def valid(schema: OpSchema) -> tuple[NodeProto, dict[str, TypeProto]] | None:
     """A node of a version and the types of its inputs; ``None`` where sequences or bodies are wanted."""
-    node = NodeProto(op_type=schema.name, name="it")
+    if schema.domain and qualified(schema) in valid_nodes.FORMS:
+        return _drafted(schema)
+    node = NodeProto(op_type=schema.name, domain=schema.domain, name="it")
     types: dict[str, TypeProto] = {}
     bound: dict[str, str] = {}
     count = (
@@ -163,6 +183,18 @@ def valid(schema: OpSchema) -> tuple[NodeProto, dict[str, TypeProto]] | None:
     return node, types
 
 
+def _drafted(schema: OpSchema) -> tuple[NodeProto, dict[str, TypeProto]]:
+    """A node that its form draws, where attributes decide together whether a node is valid; ranks are unknown."""
+    draft = valid_nodes.Draft(random.Random(1), schema)
+    valid_nodes.FORMS[qualified(schema)](draft)
+    _, inputs, attributes, outputs = draft.spec()
+    types = {f"x{i}": _type(one[0] if one[0].startswith("map(") else f"tensor({one[0]})")
+             for i, one in enumerate(inputs)}  # fmt: skip
+    node = helper.make_node(schema.name, list(types), [f"y{i}" for i in range(outputs)], "it", domain=schema.domain)
+    node.attribute.extend(valid_nodes.attribute(schema, *row) for row in attributes)
+    return node, types
+
+
 # ---- breaking it -----------------------------------------------------------------------------------------------
 
 
@@ -173,7 +205,8 @@ def breaks(schema: OpSchema) -> Iterator[tuple[str, NodeProto, dict[str, TypePro
         return
     yield "nothing", *base
     node, types = base
-    others = [onnx.defs.get_schema(schema.name, v, "") for v in versions(schema.name) if v != schema.since_version]
+    op = qualified(schema)
+    others = [schema_at(op, v) for v in since(op) if v != schema.since_version]
     yield from ((what, changed, types) for what, changed in _attributes(schema, node, others))
     yield from _counts(schema, node, types)
     yield from ((what, node, changed) for what, changed in _types(schema, types, others))
@@ -243,8 +276,13 @@ def _types(
 
 
 def placed(node: NodeProto, types: dict[str, TypeProto], opset: int, place: str) -> ModelProto:
-    """A model with a node in its graph, in a branch of an If, or in a local function."""
-    imports = [helper.make_opsetid("", opset)]
+    """A model with a node in its graph, in a branch of an If, or in a local function.
+
+    The opset is that of the node's domain; beside another domain the main one's is the newest.
+    """
+    imports = [helper.make_opsetid("", newest() if node.domain else opset)]
+    if node.domain:
+        imports.append(helper.make_opsetid(node.domain, opset))
     outputs = [name for name in node.output if name]
     given = [onnx.ValueInfoProto(name=name, type=type_) for name, type_ in types.items()]
     functions: list[FunctionProto] = []
@@ -274,7 +312,7 @@ def placed(node: NodeProto, types: dict[str, TypeProto], opset: int, place: str)
 @functools.cache
 def _is_base_valid(name: str, version: int, opset: int) -> bool:
     """Whether the checker accepts the node that nothing was broken of: else it says nothing about what breaks."""
-    base = valid(onnx.defs.get_schema(name, version, ""))
+    base = valid(schema_at(name, version))
     return base is not None and not checker(placed(*base, opset, "graph"))
 
 
@@ -300,8 +338,8 @@ def checker(model: ModelProto) -> str:
 
 def compare(case: Case, folder: Path) -> str:
     """Convert a model to an opset or another format; the outcome may not contradict the checker's."""
-    schema = onnx.defs.get_schema(case.op, case.version, "")
-    opset = {one.since_version: at for one, at in schemas_with_opsets() if one.name == case.op}[case.version]
+    schema = schema_at(case.op, case.version)
+    opset = {one.since_version: at for one, at in schemas_with_opsets() if qualified(one) == case.op}[case.version]
     if not _is_base_valid(case.op, case.version, opset):
         return "the checker refuses the valid node too"
     node, types = next((node, types) for what, node, types in breaks(schema) if what == case.what)
@@ -324,16 +362,17 @@ def compare(case: Case, folder: Path) -> str:
 
 @functools.cache
 def _rules(name: str, version: int) -> tuple[str, ...]:
-    return tuple(what for what, _, _ in breaks(onnx.defs.get_schema(name, version, "")))
+    return tuple(what for what, _, _ in breaks(schema_at(name, version)))
 
 
 def draw(source: random.Random) -> Case:
     """Draw a version, a rule, a place, and where it goes."""
     while True:
         schema, _ = source.choice(schemas_with_opsets())
-        if rules := _rules(schema.name, schema.since_version):
+        op = qualified(schema)
+        if rules := _rules(op, schema.since_version):
             to = source.choice([*map(str, range(1, newest() + 1)), *FORMATS])
-            return Case(schema.name, schema.since_version, source.choice(rules), source.choice(PLACES), to)
+            return Case(op, schema.since_version, source.choice(rules), source.choice(PLACES), to)
 
 
 SURFACES = (

@@ -6,7 +6,7 @@ import functools
 import random
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import onnx
 from onnx import TensorProto
@@ -16,13 +16,15 @@ Input = tuple[str, tuple[int, ...], str]
 """Element type, shape and how it is filled: ``any``, ``positive``, ``unit``, ``bool``, ``<N`` (indices), ``=1,2``
 (these values), ``@V`` (the value of that name); an empty element type leaves the input out."""
 Spec = tuple[str, tuple[Input, ...], tuple[tuple[str, Any], ...], int]
-"""Operator, inputs, attributes, number of outputs."""
+"""Operator, inputs, attributes, number of outputs. One of another domain has it before its name."""
 
 NOTHING: Input = ("", (), "")
 NUMBERS = {name.lower(): number for name, number in TensorProto.DataType.items() if number}
 WORDS = ("", "a", "b c", "été", "minuend", "1.5")
 CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 """What has bodies: places for nodes, and not drawn as nodes."""
+CONTRIB = "com.microsoft"
+"""The domain of onnxruntime's own operators, whose schemas onnxruntime has."""
 LEGACY = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", "PRelu", "Sum",
                     "Max", "Min", "Mean", "Gemm"})  # fmt: skip
 """Operators that broadcast by other rules before opset 8; the checker and onnxruntime do not look at the shapes."""
@@ -30,21 +32,90 @@ RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLik
                     "RandomUniformLike"})  # fmt: skip
 
 
+def qualified(schema: OpSchema) -> str:
+    """The name of an operator as a case has it: ``Sub``, ``ai.onnx.ml.Scaler``."""
+    return f"{schema.domain}.{schema.name}" if schema.domain else str(schema.name)
+
+
+def split(op: str) -> tuple[str, str]:
+    """The domain and the name of an operator that :func:`qualified` names."""
+    domain, _, name = op.rpartition(".")
+    return domain, name
+
+
+def undrawn(schema: OpSchema) -> str:
+    """Why no node is drawn of a version that ONNX's registry has; ``""`` where one is."""
+    if schema.deprecated:
+        return "deprecated: the checker accepts no node of it"
+    if schema.domain == "" and schema.name in CONTROL:
+        return "has bodies: a place where the nodes of other operators stand"
+    if schema.name == "Gradient":
+        return "a part of training, which conversion refuses: it means what the graph around it computes"
+    return ""
+
+
 @functools.cache
-def versions() -> tuple[tuple[str, int, int], ...]:
-    """Every version of every operator of the main domain that is not deprecated, with its last opset."""
+def registry() -> tuple[tuple[str, int, int, str], ...]:
+    """Of each version in ONNX's registry the operator, itself, the last opset with it, and why it is not drawn."""
     by_name: dict[str, list[OpSchema]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        if schema.domain == "":
-            by_name.setdefault(schema.name, []).append(schema)
+        by_name.setdefault(qualified(schema), []).append(schema)
+    newest = {domain: max(one.since_version for rows in by_name.values() for one in rows if one.domain == domain)
+              for domain in {rows[0].domain for rows in by_name.values()}}  # fmt: skip
+    newest[""] = onnx.defs.onnx_opset_version()
     found = []
     for name, schemas in sorted(by_name.items()):
         since = sorted(schema.since_version for schema in schemas)
         for schema in schemas:
             later = [v for v in since if v > schema.since_version]
-            if not schema.deprecated and name not in CONTROL:
-                found.append((name, schema.since_version, min(later) - 1 if later else onnx.defs.onnx_opset_version()))
+            last = min(later) - 1 if later else newest[schema.domain]
+            found.append((name, schema.since_version, last, undrawn(schema)))
     return tuple(sorted(found))
+
+
+@functools.cache
+def versions() -> tuple[tuple[str, int, int], ...]:
+    """Every version that is drawn, of every operator, with the last opset of its domain that has it."""
+    return tuple(row[:3] for row in registry() if not row[3])
+
+
+@functools.cache
+def schema_of(op: str, opset: int, version: int = 1) -> OpSchema:
+    """The schema of an operator at an opset of the main domain, or at a version of its own domain."""
+    domain, name = split(op)
+    if domain == CONTRIB:
+        return _contrib()[name]
+    return onnx.defs.get_schema(name, version if domain else opset, domain)
+
+
+@functools.cache
+def _contrib() -> dict[str, OpSchema]:
+    """onnxruntime's schemas of its own operators, as ONNX's; they are registered nowhere."""
+    import onnxruntime.capi.onnxruntime_pybind11_state as state
+
+    return {row.name: _as_onnx(row) for row in state.get_all_operator_schema() if row.domain == CONTRIB}
+
+
+def _as_onnx(row: Any) -> OpSchema:
+    def parameter(one: Any) -> OpSchema.FormalParameter:
+        option = getattr(OpSchema.FormalParameterOption, str(one.option).rpartition(".")[2])
+        return OpSchema.FormalParameter(one.name, one.typeStr, "", param_option=option)
+
+    def attribute(one: Any) -> OpSchema.Attribute:
+        kind = getattr(OpSchema.AttrType, str(one.type).rpartition(".")[2])
+        return OpSchema.Attribute(one.name, kind, "", required=one.required)
+
+    return OpSchema(
+        row.name, row.domain, row.since_version, "",
+        inputs=[parameter(one) for one in row.inputs], outputs=[parameter(one) for one in row.outputs],
+        type_constraints=[(c.type_param_str, list(c.allowed_type_strs), "") for c in row.type_constraints],
+        attributes=[attribute(one) for one in row.attributes.values()],
+    )  # fmt: skip
+
+
+def kind_of(attribute: OpSchema.Attribute) -> int:
+    """An attribute's type as ``AttributeProto`` numbers it."""
+    return int(cast(Any, attribute.type).value)
 
 
 # ---- drafts -------------------------------------------------------------------------------------------------------
@@ -88,7 +159,8 @@ class Draft:
                             if c.type_param_str == row.type_str), [row.type_str])  # fmt: skip
             tensors = sorted(m[1] for text in allowed if (m := re.fullmatch(r"tensor\((\w+)\)", text)))
             plain = [text for text in ("float", "int64", "bool") if text in tensors]
-            self.bound[row.type_str] = self.pick(plain[:1] if plain and self.chance(0.4) else tensors)
+            share = 0.8 if self.schema.domain == CONTRIB else 0.4  # which has few kernels
+            self.bound[row.type_str] = self.pick(plain[:1] if plain and self.chance(share) else tensors)
         return self.bound[row.type_str]
 
     # ---- parts ----
@@ -123,7 +195,7 @@ class Draft:
     def spec(self) -> Spec:
         while self.inputs and not self.inputs[-1][0]:
             self.inputs.pop()
-        return self.schema.name, tuple(self.inputs), tuple(self.attributes), self.outputs
+        return qualified(self.schema), tuple(self.inputs), tuple(self.attributes), self.outputs
 
 
 def listed(values: Sequence[float]) -> str:
@@ -135,9 +207,9 @@ Form = Callable[[Draft], None]
 FORMS: dict[str, Form] = {}
 
 
-def form(names: str) -> Callable[[Form], Form]:
+def form(names: str, domain: str = "") -> Callable[[Form], Form]:
     def register(make: Form) -> Form:
-        FORMS.update(dict.fromkeys(names.split(), make))
+        FORMS.update({f"{domain}.{name}".lstrip("."): make for name in names.split()})
         return make
 
     return register

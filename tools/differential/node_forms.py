@@ -558,6 +558,14 @@ def pools(d: Draft) -> None:
     d.outputs = d.pick([1, 1, 2]) if d.schema.max_output > 1 else 1
 
 
+@form("MaxRoiPool")
+def pools_of_regions(d: Draft) -> None:
+    d.give((1, 2, 5, 6))
+    d.give((2, 5), listed([0.0, 0.0, 0.0, 3.0, 3.0, 0.0, 1.0, 1.0, 4.0, 4.0]))
+    d.attributes.append(("pooled_shape", (d.source.randint(1, 2), d.source.randint(1, 2))))
+    d.state("spatial_scale", d.pick([1.0, 0.5]), 0.4)
+
+
 @form("LayerNormalization RMSNormalization")
 def over_last_axes(d: Draft) -> None:
     """A scale and a bias broadcast to the input, over the normalized axes or over others."""

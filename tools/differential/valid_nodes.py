@@ -15,7 +15,7 @@ import re
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,6 +24,7 @@ from onnx import (
     GraphProto,
     ModelProto,
     NodeProto,
+    OperatorSetIdProto,
     TensorProto,
     TypeProto,
     ValueInfoProto,
@@ -31,31 +32,64 @@ from onnx import (
 )
 from onnx.defs import OpSchema
 
-from differential import node_forms  # noqa: F401 (registers the forms)
-from differential.node_drafts import FORMS, LEGACY, NUMBERS, RANDOM, WORDS, Draft, Input, Spec, versions
+from differential import contrib_forms, ml_forms, node_forms, onnx_worker  # noqa: F401 (forms are registered)
+from differential.node_drafts import (
+    CONTRIB,
+    FORMS,
+    LEGACY,
+    NUMBERS,
+    RANDOM,
+    WORDS,
+    Draft,
+    Input,
+    Spec,
+    kind_of,
+    schema_of,
+    split,
+    versions,
+)
 
 __all__ = ["FORMS", "LEGACY", "NUMBERS", "RANDOM", "Draft", "Spec", "build", "draw", "more", "versions"]
 
 Array = np.ndarray[Any, Any]
 
-CHAINS: dict[str, tuple[int, tuple[Spec, ...]]] = {
-    "SequenceAt": (11, (("SequenceAt", (("", (), "@v0"), ("int64", (), "=0")), (), 1),)),
+FIRST: Spec = ("SequenceConstruct", (("float", (2, 2), "any"), ("float", (2, 2), "any")), (), 1)
+"""A sequence of floats, that chains begin with."""
+ONE: Spec = ("Identity", (("float", (2, 2), "any"),), (), 1)
+
+
+def _of(value: str) -> Input:
+    """What reads a value of a node before."""
+    return ("", (), f"@{value}")
+
+
+def _optionals(first: Spec) -> tuple[Spec, int, tuple[Spec, ...]]:
+    """An optional of a value, and what is in it."""
+    return first, 15, (("Optional", (_of("v0"),), (), 1), ("OptionalHasElement", (_of("v1"),), (), 1),
+                       ("OptionalGetElement", (_of("v1"),), (), 1))  # fmt: skip
+
+
+READERS = ("Sub", "Add", "Mul", "Max")
+"""Nodes that may read what an operator of onnxruntime's own makes, whose type ONNX does not know."""
+Chain = tuple[Spec, int, tuple[Spec, ...]]
+CHAINS: dict[str, tuple[Chain, ...]] = {
+    "SequenceAt": ((FIRST, 11, (("SequenceAt", (_of("v0"), ("int64", (), "=0")), (), 1),)),),
     "SequenceErase": (
-        11, (("SequenceErase", (("", (), "@v0"),), (), 1),
-             ("ConcatFromSequence", (("", (), "@v1"),), (("axis", 1),), 1))
+        (FIRST, 11, (("SequenceErase", (_of("v0"),), (), 1), ("ConcatFromSequence", (_of("v1"),), (("axis", 1),), 1))),
     ),
-    "SequenceInsert": (11, (("SequenceInsert", (("", (), "@v0"), ("float", (2, 2), "any")), (), 1),)),
-    "SequenceLength": (11, (("SequenceLength", (("", (), "@v0"),), (), 1),)),
+    "SequenceInsert": ((FIRST, 11, (("SequenceInsert", (_of("v0"), ("float", (2, 2), "any")), (), 1),)),),
+    "SequenceLength": ((FIRST, 11, (("SequenceLength", (_of("v0"),), (), 1),)),),
     "ConcatFromSequence": (
-        11, (("ConcatFromSequence", (("", (), "@v0"),), (("axis", 0), ("new_axis", 1)), 1),)
+        (FIRST, 11, (("ConcatFromSequence", (_of("v0"),), (("axis", 0), ("new_axis", 1)), 1),)),
     ),
     "Optional": (
-        15, (("Optional", (("", (), "@v0"),), (), 1), ("OptionalHasElement", (("", (), "@v1"),), (), 1),
-             ("OptionalGetElement", (("", (), "@v1"),), (), 1))
+        _optionals(FIRST), _optionals(ONE),
+        (("Optional", (), (("type", ("type", "float")),), 1), 15, (("OptionalHasElement", (_of("v0"),), (), 1),)),
+        (("Optional", (), (("type", ("type", "seq(float)")),), 1), 15, (("OptionalHasElement", (_of("v0"),), (), 1),)),
     ),
 }  # fmt: skip
-"""The first opset of an operator, and nodes that follow a SequenceConstruct of floats."""
-FIRST: Spec = ("SequenceConstruct", (("float", (2, 2), "any"), ("float", (2, 2), "any")), (), 1)
+CHAINS |= {"OptionalHasElement": CHAINS["Optional"], "OptionalGetElement": CHAINS["Optional"][:2]}
+"""Of an operator: nodes that follow one node, and the first opset that has them all."""
 
 
 # ---- ONNX's node tests --------------------------------------------------------------------------------------------
@@ -63,7 +97,7 @@ FIRST: Spec = ("SequenceConstruct", (("float", (2, 2), "any"), ("float", (2, 2),
 
 @dataclass(frozen=True)
 class Base:
-    """A node test of one node: the node, its opset and the values of its inputs (``None`` where they are left out)."""
+    """A node test of one node: the node, the opset of its domain, and its inputs (``None`` where they are left out)."""
 
     name: str
     node: NodeProto
@@ -77,9 +111,11 @@ def _modules() -> dict[str, list[str]]:
     import onnx.backend.test.case.node as package
 
     found: dict[str, list[str]] = {}
-    for path in sorted(Path(package.__path__[0]).glob("*.py")):
+    home = Path(package.__path__[0])
+    for path in sorted(home.rglob("*.py")):
+        module = ".".join(path.relative_to(home).with_suffix("").parts)
         for op in set(re.findall(r'make_node\(\s*"(\w+)"', path.read_text("utf-8"))):
-            found.setdefault(op, []).append(path.stem)
+            found.setdefault(op, []).append(module)
     return found
 
 
@@ -88,19 +124,22 @@ def bases(op: str) -> tuple[Base, ...]:
     """The node tests of an operator that have one node and tensors alone."""
     import onnx.backend.test.case.node as package
 
+    domain, own = split(op)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for name in _modules().get(op, []):
+        for name in _modules().get(own, []) if domain != CONTRIB else []:
             importlib.import_module(f"{package.__name__}.{name}")
     found = []
     for case in sorted(package._NodeTestCases, key=lambda one: one.name):
         model = case.model
-        if model is None or len(model.graph.node) != 1 or model.graph.node[0].op_type != op or not case.data_sets:
+        if model is None or len(model.graph.node) != 1 or not case.data_sets:
+            continue
+        if (model.graph.node[0].domain, model.graph.node[0].op_type) != (domain, own):
             continue
         given = [_array(value) for value in case.data_sets[0][0]]
         named = iter(given)
         if all(isinstance(value, np.ndarray) and value.size < 5000 for value in given):
-            opset = next((row.version for row in model.opset_import if row.domain in ("", "ai.onnx")), 0)
+            opset = next((row.version for row in model.opset_import if row.domain == domain), 0)
             inputs = tuple(next(named, None) if name else None for name in model.graph.node[0].input)
             if opset and not any(
                 a.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for a in model.graph.node[0].attribute
@@ -110,7 +149,9 @@ def bases(op: str) -> tuple[Base, ...]:
 
 
 def _array(value: Any) -> Any:
-    return onnx.numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
+    if isinstance(value, TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 # ---- drawing ------------------------------------------------------------------------------------------------------
@@ -118,10 +159,14 @@ def _array(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Nodes:
-    """What :func:`draw` says of a model's nodes, and where and how they stand in it."""
+    """What :func:`draw` says of a model's nodes, and where and how they stand in it.
+
+    The version is that of the operator's own domain, where it is not the main one.
+    """
 
     op: str = "Identity"
     opset: int = 13
+    version: int = 1
     inputs: tuple[Any, ...] = (("float", (2,), "any"),)
     attributes: tuple[tuple[str, Any], ...] = ()
     outputs: int = 1
@@ -143,12 +188,12 @@ ARITHMETIC = ("Sub", "Sub", "Add", "Mul", "Neg", "Abs", "Identity", "Max", "Wher
 
 def more(source: random.Random, opset: int, most: int = 3) -> tuple[Spec, ...]:
     """Some nodes more of the same opset; every other one of arithmetic on shapes that come twice."""
-    rows = [row[0] for row in versions() if row[1] <= opset <= row[2] and row[0] in FORMS]
+    rows = [row[0] for row in versions() if row[1] <= opset <= row[2] and row[0] in FORMS and not split(row[0])[0]]
     found = []
     for _ in range(source.randint(1, most)):
         plain = source.random() < 0.5
         name = source.choice([one for one in ARITHMETIC if one in rows] if plain else rows)
-        draft = Draft(source, onnx.defs.get_schema(name, opset, ""))
+        draft = Draft(source, schema_of(name, opset))
         FORMS[name](draft)
         op, inputs, attributes, outputs = draft.spec()
         if plain and source.random() < 0.7 and not any(row[0] in ("broadcast", "axis") for row in attributes):
@@ -158,33 +203,55 @@ def more(source: random.Random, opset: int, most: int = 3) -> tuple[Spec, ...]:
     return tuple(found)
 
 
-def draw(source: random.Random, op: str = "", opset: int = 0) -> dict[str, Any]:
-    """Draw the fields of a case that say what its nodes are."""
-    name, since, last = source.choice(versions())
+def _drawn_operator(source: random.Random, op: str) -> tuple[str, int, int]:
+    """An operator, and the first and the last of the opsets of its domain that it is drawn at."""
+    if split(op)[0] == CONTRIB:
+        return op, 1, 1
     if op:
-        name, since, last = source.choice([row for row in versions() if row[0] == op])
-    at = opset or source.choice([since, last, source.randint(since, last)])
-    schema = onnx.defs.get_schema(name, at, "")
+        return source.choice([row for row in versions() if row[0] == op])
+    domain = source.choices(["", "other", CONTRIB], [0.8, 0.1, 0.1])[0]
+    if domain == CONTRIB:
+        return source.choice([name for name in FORMS if split(name)[0] == CONTRIB]), 1, 1
+    return source.choice([row for row in versions() if bool(split(row[0])[0]) == (domain == "other")])
+
+
+def draw(source: random.Random, op: str = "", opset: int = 0, version: int = 0) -> dict[str, Any]:
+    """Draw the fields of a case that say what its nodes are.
+
+    Args:
+        op, opset, version: the operator, the main domain's opset and the operator's domain's, where they are given.
+    """
+    name, since, last = _drawn_operator(source, op)
+    at = source.choice([since, last, source.randint(since, last)])
+    if split(name)[0]:
+        at, version = source.randint(1, onnx.defs.onnx_opset_version()), version or at
+    at = opset or at
+    schema = schema_of(name, at, version)
+    own: dict[str, Any] = {"op": name, "opset": at, **({"version": version} if version else {})}
     old = name in LEGACY and at < 8
     if name in FORMS and (old or source.random() < 0.75 or not bases(name)):
         draft = Draft(source, schema)
         FORMS[name](draft)
-        return {"op": name, "opset": at, "inputs": tuple(draft.spec()[1]), "attributes": tuple(draft.attributes),
-                "outputs": draft.outputs}  # fmt: skip
-    if name in CHAINS:
-        return {"op": FIRST[0], "opset": max(at, CHAINS[name][0]), "inputs": FIRST[1], "more": CHAINS[name][1]}
+        _, inputs, attributes, outputs = draft.spec()
+        reading = source.choice(["", "", *READERS]) if split(name)[0] == CONTRIB else ""
+        after = {"more": ((reading, (_of("v0"), _of("v0")), (), 1),)} if reading else {}
+        return {**own, "inputs": inputs, "attributes": attributes, "outputs": outputs, **after}
     tests = bases(name)
+    if name in CHAINS and (at < 18 or not tests or source.random() < 0.5):
+        first, opset_since, rest = source.choice(CHAINS[name])
+        return {"op": first[0], "opset": max(at, opset_since), "inputs": first[1], "attributes": first[2], "more": rest}
     if not tests:
-        return {"op": name, "opset": at, "inputs": (), "outputs": max(schema.min_output, 1)}
+        return {**own, "inputs": (), "outputs": max(schema.min_output, 1)}
     test = source.choice(tests)
     stated = [a.name for a in test.node.attribute]
-    without = tuple(a for a in stated if source.random() < 0.15 or a not in schema.attributes)
+    has = {a.name: a.required for a in schema.attributes.values()}
+    without = tuple(a for a in stated if a not in has or (source.random() < 0.15 and not has[a]))
     changed = [_changed(source, schema, a) for a in test.node.attribute
                if source.random() < 0.15 and a.name not in without]  # fmt: skip
     dtype = source.choice(["", *_floats(schema, test)]) if source.random() < 0.5 else ""
     most = max(len(test.inputs) - schema.min_input, 0)
     drop = source.randint(0, min(most, 2)) if source.random() < 0.3 else 0
-    return {"op": name, "opset": at, "test": test.name, "without": without, "dtype": dtype, "drop": drop,
+    return {**own, "test": test.name, "without": without, "dtype": dtype, "drop": drop,
             "attributes": tuple(row for row in changed if row is not None),
             "inputs": (), "outputs": len(test.node.output)}  # fmt: skip
 
@@ -230,8 +297,12 @@ def numpy_of(dtype: str) -> Any:
     return np.dtype(helper.tensor_dtype_to_np_dtype(NUMBERS[dtype])) if dtype != "string" else np.dtype(object)
 
 
-def value(one: Input, source: np.random.Generator) -> Array:
-    """Make the array of an input."""
+def value(one: Input, source: np.random.Generator) -> Any:
+    """Make the array of an input, or its map."""
+    if match := re.fullmatch(r"map\((\w+),(\w+)\)", one[0]):
+        keys = list(WORDS) if match[1] == "string" else range(len(WORDS))
+        return {keys[i]: _value((match[2], (1,), "any"), source)[0].item() if match[2] != "string" else WORDS[-1 - i]
+                for i in source.permutation(len(WORDS))[: one[1][0]]}  # fmt: skip
     return np.asarray(_value(one, source))
 
 
@@ -254,10 +325,10 @@ def _value(one: Input, source: np.random.Generator) -> Any:
     whole = dtype.startswith(("int", "uint"))
     if dtype == "bool" or fill == "bool":
         return (source.random(shape) < 0.5).astype(to)
-    if fill == "few":
-        return source.integers(0, 3, shape).astype(to)
-    if fill == "zeros":
-        return np.zeros(shape, to)
+    if fill in ("few", "zeros", "bytes"):
+        own = np.iinfo(to) if fill == "bytes" else None
+        low, top = (own.min, own.max + 1) if own else (0, 3 if fill == "few" else 1)
+        return source.integers(low, top, shape).astype(to)
     if fill == "chance":
         return source.random(shape).astype(to)
     if whole:
@@ -283,21 +354,40 @@ def _value(one: Input, source: np.random.Generator) -> Any:
 
 @dataclass
 class Built:
-    """A graph in the making: nodes, their stored values, and what is given when it runs."""
+    """A graph in the making: nodes, their stored values, and what is given when it runs.
 
+    Attributes:
+        opset, version: of the main domain, and of the one other domain that there can be.
+    """
+
+    opset: int = 13
+    version: int = 1
     nodes: list[NodeProto] = field(default_factory=list)
     stored: dict[str, Array] = field(default_factory=dict)
-    feeds: dict[str, Array] = field(default_factory=dict)
+    feeds: dict[str, Any] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+
+    def imports(self) -> list[OperatorSetIdProto]:
+        """What a model of these nodes imports."""
+        others = sorted({node.domain for node in self.nodes} - {""})
+        rows = [("", self.opset), *((name, 1 if name == CONTRIB else self.version) for name in others)]
+        return [helper.make_opsetid(*row) for row in rows]
 
 
 def attribute(schema: OpSchema, name: str, stated: Any) -> AttributeProto:
     """An attribute of a value in plain data, of the type that the schema has for it."""
-    if isinstance(stated, tuple) and stated and stated[0] == "tensor":
+    kind = kind_of(schema.attributes[name]) if name in schema.attributes else None
+    if kind == AttributeProto.TENSOR:
         _, dtype, dims, numbers = stated
         array = np.array(numbers).astype(numpy_of(dtype)).reshape(dims)
         return helper.make_attribute(name, onnx.numpy_helper.from_array(array, name))
-    kind = int(cast(Any, schema.attributes[name].type).value) if name in schema.attributes else None
+    if kind == AttributeProto.TYPE_PROTO:
+        return helper.make_attribute(name, type_of(stated[1]))
+    if kind == AttributeProto.GRAPH:
+        _, op, number = stated
+        ends = [helper.make_tensor_value_info(f"{name}_{end}", number, [None] * 4) for end in ("in", "out")]
+        node = helper.make_node(op, [f"{name}_in"], [f"{name}_out"])
+        return helper.make_attribute(name, helper.make_graph([node], name, ends[:1], ends[1:]))
     made = AttributeProto(name=name)
     if kind in (AttributeProto.INTS, AttributeProto.FLOATS, AttributeProto.STRINGS) and not isinstance(stated, tuple):
         stated = (stated,)
@@ -311,7 +401,7 @@ def attribute(schema: OpSchema, name: str, stated: Any) -> AttributeProto:
     return helper.make_attribute(name, stated)
 
 
-def add(built: Built, spec: Spec, opset: int, source: np.random.Generator, constants: str) -> None:
+def add(built: Built, spec: Spec, source: np.random.Generator, constants: str) -> None:
     """Add a node to a graph, with its inputs."""
     op, inputs, attributes, outputs = spec
     names = []
@@ -322,11 +412,15 @@ def add(built: Built, spec: Spec, opset: int, source: np.random.Generator, const
             names.append("")
         else:
             names.append(_given(built, value(one, source), fixed=one[2].startswith("="), constants=constants))
-    _node(built, op, names, [attribute(onnx.defs.get_schema(op, opset, ""), *row) for row in attributes], outputs)
+    schema = schema_of(op, built.opset, built.version)
+    _node(built, op, names, [attribute(schema, *row) for row in attributes], outputs)
 
 
-def _given(built: Built, array: Array, *, fixed: bool, constants: str) -> str:
+def _given(built: Built, array: Any, *, fixed: bool, constants: str) -> str:
     name = f"x{len(built.feeds) + len(built.stored) + len(built.nodes)}"
+    if isinstance(array, dict):
+        built.feeds[name] = array
+        return name
     narrow = array.dtype.name in ("int4", "uint4", "int2", "uint2", "float4_e2m1fn")
     if narrow or (constants == "all") or (fixed and constants in ("initializer", "node")):
         if constants == "node" and not narrow:
@@ -342,7 +436,8 @@ def _given(built: Built, array: Array, *, fixed: bool, constants: str) -> str:
 def _node(built: Built, op: str, inputs: list[str], attributes: list[AttributeProto], outputs: int) -> None:
     names = [f"v{len(built.made) + i}" for i in range(outputs)]
     built.made += names
-    node = helper.make_node(op, inputs, names)
+    domain, own = split(op)
+    node = helper.make_node(own, inputs, names, domain=domain)
     node.attribute.extend(attributes)
     built.nodes.append(node)
 
@@ -354,8 +449,8 @@ def add_test(built: Built, case: Any, source: np.random.Generator) -> None:
         raise ValueError(f"{case.op} has no node test {case.test}")
     names = []
     count = len(test.inputs) - case.drop
-    schema = onnx.defs.get_schema(case.op, case.opset, "")
-    own = onnx.defs.get_schema(case.op, test.opset, "").inputs
+    schema = schema_of(case.op, case.opset, case.version)
+    own = schema_of(case.op, test.opset, test.opset).inputs
     moved: dict[str, Any] = {}
     for i, had in enumerate(test.inputs[: max(count, 0)]):
         array = had
@@ -372,7 +467,7 @@ def add_test(built: Built, case: Any, source: np.random.Generator) -> None:
         fixed = array.dtype.kind in "iu" and array.ndim <= 1
         names.append(_given(built, array, fixed=fixed, constants=case.constants))
     changed = {**moved, **dict(case.attributes)}
-    kinds = {name: int(cast(Any, row.type).value) for name, row in schema.attributes.items()}
+    kinds = {name: kind_of(row) for name, row in schema.attributes.items()}
     kept = [a for a in test.node.attribute if a.name not in case.without and a.type == kinds.get(a.name, a.type)]
     attributes = [a for a in kept if a.name not in changed]
     attributes += [attribute(schema, name, stated) for name, stated in changed.items() if name not in case.without]
@@ -386,27 +481,29 @@ def add_test(built: Built, case: Any, source: np.random.Generator) -> None:
 def build(case: Any) -> Built:
     """Make the nodes and values of a case with the fields that :func:`draw` gives."""
     source = np.random.default_rng(case.seed)
-    built = Built()
+    built = Built(case.opset, case.version)
     if case.test:
         add_test(built, case, source)
     else:
-        add(built, (case.op, case.inputs, case.attributes, case.outputs), case.opset, source, case.constants)
+        add(built, (case.op, case.inputs, case.attributes, case.outputs), source, case.constants)
     for spec in case.more:
-        add(built, spec, case.opset, source, case.constants)
+        add(built, spec, source, case.constants)
     built.made = [name for name in built.made if name]
     if case.linked:
-        link(built, case.opset, source)
+        link(built, source)
     return built
 
 
-def link(built: Built, opset: int, source: np.random.Generator) -> None:
+def link(built: Built, source: np.random.Generator) -> None:
     """Let nodes read what nodes before them make, where type and shape are those of what is given to them."""
     graph = GraphProto(name="g", node=built.nodes, output=[ValueInfoProto(name=name) for name in built.made])
     given = types(built)
     graph.input.extend(ValueInfoProto(name=name, type=type_) for name, type_ in given.items())
     graph.initializer.extend(tensor(*row) for row in built.stored.items())
-    model = ModelProto(ir_version=ir_version(opset), opset_import=[helper.make_opsetid("", opset)], graph=graph)
+    model = ModelProto(ir_version=ir_version(built.opset), opset_import=built.imports(), graph=graph)
     made = {one.name: one.type for one in onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output}
+    if any(node.domain == CONTRIB for node in built.nodes):  # whose types ONNX does not know
+        made |= _computed_types(model, built)
     before: list[str] = []
     for node in built.nodes:
         for i, name in enumerate(node.input):
@@ -418,14 +515,45 @@ def link(built: Built, opset: int, source: np.random.Generator) -> None:
     built.feeds = {name: array for name, array in built.feeds.items() if name in read}
 
 
+def _computed_types(model: ModelProto, built: Built) -> dict[str, TypeProto]:
+    """The types of what onnxruntime computes; none where it does not run the model."""
+    try:
+        came = onnx_worker.run(model.SerializeToString(), built.feeds)
+    except onnx_worker.Failed:
+        return {}
+    return {
+        one.name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for one, array in zip(model.graph.output, came, strict=True)
+        if isinstance(array, np.ndarray) and array.dtype.kind not in "OUT"
+    }
+
+
 def types(built: Built, dims: str = "static") -> dict[str, TypeProto]:
     """The types of what is given; its dims stated, or named."""
     found = {}
     for name, array in built.feeds.items():
+        if isinstance(array, dict):
+            found[name] = map_type(array)
+            continue
         number = TensorProto.STRING if array.dtype.kind in "OUT" else helper.np_dtype_to_tensor_dtype(array.dtype)
         shape = [n if dims == "static" else f"{name}_{i}" for i, n in enumerate(array.shape)]
         found[name] = helper.make_tensor_type_proto(number, shape)
     return found
+
+
+def map_type(value: dict[Any, Any]) -> TypeProto:
+    """The type of a map, by one of its items."""
+    (key, item), *_ = value.items()
+    kinds = {str: TensorProto.STRING, int: TensorProto.INT64, float: TensorProto.FLOAT}
+    number = helper.make_tensor_type_proto(kinds[type(item)], [])
+    return helper.make_map_type_proto(kinds[type(key)], number)
+
+
+def type_of(text: str) -> TypeProto:
+    """The type of a tensor or a sequence of tensors of unknown rank: ``float``, ``seq(float)``."""
+    if text.startswith("seq("):
+        return helper.make_sequence_type_proto(type_of(text[4:-1]))
+    return helper.make_tensor_type_proto(NUMBERS[text], None)
 
 
 def tensor(name: str, array: Array) -> TensorProto:

@@ -15,7 +15,7 @@ pytest.importorskip("onnxruntime")
 from minuend.errors import Unsupported
 from minuend.onnx.execution import defects
 from minuend.onnx.execution.interpreter import Interpreter
-from minuend.onnx.execution.kernels import Kernel
+from minuend.onnx.execution.kernels import Kernel, RunError
 from minuend.onnx.model import read
 
 RANDOM = np.random.default_rng(7)
@@ -125,7 +125,11 @@ def test_every_row_of_the_reference_evaluator_is_shown():
         shown |= {(op, row.why) for row in defects.REFERENCE[op] if row.holds(case)}
     rows = {(op, row.why) for op, found in defects.REFERENCE.items() for row in found}
     shared = {("RNN", "it ignores clip"), ("RNN", "it ignores activations"), ("GRU", "it ignores clip")}
-    assert rows - shown == shared | {("GRU", "it ignores activations")}
+    assert rows - shown == shared | {
+        ("GRU", "it ignores activations"),
+        ("RotaryEmbedding", "it takes pairs of an even number of elements alone"),
+        ("com.microsoft.RotaryEmbedding", "it lacks onnxruntime's own operators"),
+    }
 
 
 BROKEN: list[tuple[str, int, list[Any], dict[str, Any], int, tuple[int, ...]]] = [
@@ -151,3 +155,52 @@ def test_onnxruntime_gives_another_shape_than_the_standard_says_and_is_not_asked
     )
     with pytest.raises(Unsupported, match="onnxruntime is wrong too: auto_pad leaves out the dilations"):
         read(proto).run(feeds(inputs), evaluator="reference")
+
+
+@pytest.mark.parametrize(
+    ("shape", "stated"),
+    [((1, 1, 1, 8), {"rotary_embedding_dim": 5}), ((1, 1, 1, 5), {"interleaved": 1}), ((1, 1, 5), {"num_heads": 1})],
+)
+def test_onnxruntime_rotates_pairs_and_writes_no_element_without_a_partner(shape, stated):
+    half = f(1, 1, 2)
+    inputs = [f(*shape), half, half]
+    proto = model("RotaryEmbedding", 23, inputs, stated, 1)
+    with pytest.raises(Unsupported) as caught:
+        read(proto).run(feeds(inputs))
+    assert str(caught.value) == (
+        "onnxruntime is wrong for this RotaryEmbedding: the last of an odd number of elements is memory that nothing "
+        "wrote; ONNX's reference evaluator is wrong too: it takes pairs of an even number of elements alone; write the "
+        "node otherwise, at graph.node[0] 'here'"
+    )
+    with pytest.raises(RunError, match=r"array split|could not be broadcast"):
+        Interpreter(proto, None, evaluator="reference", refuses=False).run(feeds(inputs))
+
+
+def test_pairs_of_an_even_number_are_rotated():
+    x, cos, sin = f(1, 2, 1, 7), f(1, 1, 2), f(1, 1, 2)
+    for given, stated in (([x, cos, sin], {"rotary_embedding_dim": 4}), ([x.reshape(1, 1, 14)[..., :8], cos, sin],
+                                                                         {"num_heads": 2})):  # fmt: skip
+        proto = model("RotaryEmbedding", 23, given, stated, 1)
+        (theirs,) = Interpreter(proto, None, evaluator="reference", refuses=False).run(feeds(given)).values()
+        assert same(read(proto).run(feeds(given))["o0"], theirs)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stated"),
+    [((1, 1, 1, 5), {}), ((1, 1, 1, 8), {"rotary_embedding_dim": 5, "num_heads": 1}), ((1, 1, 10), {"num_heads": 2})],
+)
+def test_onnxruntimes_own_rotation_leaves_the_last_element_too(shape, stated):
+    inputs = [f(*shape), np.int64([0]), f(1, 2), f(1, 2)]
+    proto = model("RotaryEmbedding", 23, inputs, stated, 1)
+    proto.graph.node[0].domain = "com.microsoft"
+    proto.opset_import.add(domain="com.microsoft", version=1)
+    with pytest.raises(Unsupported) as caught:
+        read(proto).run(feeds(inputs))
+    assert str(caught.value) == (
+        "onnxruntime is wrong for this com.microsoft.RotaryEmbedding: the last of an odd number of elements is memory "
+        "that nothing wrote; ONNX's reference evaluator is wrong too: it lacks onnxruntime's own operators; write the "
+        "node otherwise, at graph.node[0] 'here'"
+    )
+    even = [f(1, 2, 1, 4), np.int64([0]), f(1, 2), f(1, 2)]
+    proto.graph.node[0].ClearField("attribute")
+    assert read(proto).run(feeds(even))["o0"].shape == (1, 2, 1, 4)

@@ -77,6 +77,74 @@ def test_a_sub_in_a_scan_body_is_right():
     assert found["last"].tolist() == [-8, -11]
 
 
+def test_a_state_without_axes_goes_through_a_scan_of_batches():
+    text = """<ir_version: 4, opset_import: ["" : 8]> g (float[B] s, float[B,3] xs) => (float[B] last, float[B,3] ys) {
+      last, ys = Scan <num_scan_inputs = 1, body = one (float t, float x) => (float u, float v) {
+        u = Add(t, x)
+        v = Neg(u)
+      }> (, s, xs)
+    }"""
+    found = run(text, {"s": np.float32([1, 2]), "xs": np.float32([[1, 2, 3], [4, 5, 6]])})
+    assert found["last"].tolist() == [7, 17]
+    assert found["ys"].tolist() == [[-2, -4, -7], [-6, -11, -17]]
+
+
+@pytest.mark.parametrize(
+    ("node", "key", "given", "expected"),
+    [
+        ('CastMap <cast_to = "TO_FLOAT"> (m)', TensorProto.INT64, {3: 0.5, 1: 2.0}, [[2, 0.5]]),
+        ("DictVectorizer <int64_vocabulary = [1, 9, 3]> (m)", TensorProto.INT64, {3: 0.5, 1: 2.0}, [[2, 0, 0.5]]),
+        ('DictVectorizer <string_vocabulary = ["b", "a"]> (m)', TensorProto.STRING, {"a": 0.5}, [[0, 0.5]]),
+    ],
+)  # fmt: skip
+def test_floats_of_a_map_are_of_its_declared_type(node, key, given, expected):
+    proto = of_a_map(node, key, TensorProto.FLOAT)
+    found = read(proto).run({"m": given})["y"]
+    assert (found.dtype, found.tolist()) == (np.float32, expected)
+
+
+def test_a_map_of_float64_is_refused_and_not_computed_in_float32():
+    proto = of_a_map("DictVectorizer <int64_vocabulary = [1, 3]> (m)", TensorProto.INT64, TensorProto.DOUBLE)
+    with pytest.raises(RunError, match=r"Actual: .*tensor\(float\).* expected: .*tensor\(double\).*graph.node\[0\]"):
+        read(proto).run({"m": {3: 0.1, 1: 2}})
+
+
+def of_a_map(node: str, key: int, value: int) -> onnx.ModelProto:
+    text = f"""<ir_version: 8, opset_import: ["" : 14, "ai.onnx.ml" : 1]> g (float m) => (float[1,N] y) {{
+      y = ai.onnx.ml.{node} }}"""
+    proto = onnx.parser.parse_model(text)
+    proto.graph.input[0].type.CopyFrom(helper.make_map_type_proto(key, helper.make_tensor_type_proto(value, [])))
+    proto.graph.output[0].type.tensor_type.elem_type = value
+    return proto
+
+
+@pytest.mark.parametrize(
+    ("domain", "op", "attributes"),
+    [("ai.onnx.preview.training", "Adam", ""), ("ai.onnx.preview.training", "Momentum",
+     '<mode = "standard", alpha = 1.0, beta = 1.0, norm_coefficient = 0.0>'),
+     ("ai.onnx.preview", "FlexAttention", ""), ("com.microsoft", "BiasSplitGelu", ""), ("own", "Special", "")],
+)  # fmt: skip
+def test_operators_of_other_domains_that_onnxruntime_lacks_are_refused_by_name(domain, op, attributes):
+    inputs = "r, t, x, x, x, x" if op == "Adam" else "r, t, x, x, x" if op == "Momentum" else "q, q, q"
+    inputs = inputs if op != "BiasSplitGelu" else "q, b"
+    text = f"""<ir_version: 10, opset_import: ["" : 21, "{domain}" : 1]>
+      g (float r, int64 t, float[2] x, float[1,1,2,2] q, float[2] b) => (float[2] y) {{
+      y = {domain}.{op} {attributes} ({inputs}) }}"""
+    given = {"r": np.float32(1), "t": np.int64(0), "x": np.float32([1, 2]), "q": np.ones((1, 1, 2, 2), np.float32)}
+    with pytest.raises(RunError, match=rf"{op}.*, at graph\.node\[0\]"):
+        run(text, {**given, "b": np.float32([1, 2])})
+
+
+def test_a_sequence_of_maps_passes_from_node_to_node():
+    text = """<ir_version: 8, opset_import: ["" : 14, "ai.onnx.ml" : 1]> g (float[2,2] x) => (float y) {
+      s = Neg(x)
+      y = ai.onnx.ml.ZipMap <classlabels_strings = ["a", "b"]> (s)
+    }"""
+    proto = onnx.parser.parse_model(text)
+    proto.graph.output[0].ClearField("type")
+    assert read(proto).run({"x": np.float32([[1, 2], [3, 4]])})["y"] == [{"a": -1, "b": -2}, {"a": -3, "b": -4}]
+
+
 def test_an_output_that_an_iteration_leaves_out_is_an_error_that_says_so():
     # No mode of the standard: statistics are outputs of the mode 1 alone.
     text = """<ir_version: 10, opset_import: ["" : 15]> g (float[2,1,2] xs, float[2] k)

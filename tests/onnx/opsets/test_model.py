@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 import minuend as mn
 from minuend.errors import ConversionRefused, SpecError
-from minuend.onnx.opsets import convert_proto
+from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.opsets.schemas import newest
 
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -357,6 +357,68 @@ def test_types_that_only_the_schema_gives_take_a_node_on_from_a_body():
         branch.g.output[0].ClearField("type")
     made, _, _ = convert_proto(model, 18)
     assert [node.op_type for node in made.graph.node[0].attribute[0].g.node] == ["Constant", "Reshape"]
+
+
+def test_a_gradient_names_values_of_the_graph_and_is_not_converted():
+    model = parse("""<ir_version: 8, opset_import: ["" : 13, "ai.onnx.preview.training" : 1]>
+        g (float[2] x) => (float[2] d) {
+        k = Constant <value = int64[1] {0}> () t = Unsqueeze(x, k) y = ReduceSum(t)
+        d = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x) }""")
+    for to in (12, 21):
+        why = "Gradient: graphs for training are not converted: it names values that others may take the place of"
+        assert reasons(model, to)["graph.node[3]"] == why
+    assert convert_proto(model, 13)[1] == ["nothing: the model is at opset 13 already"]
+
+
+@pytest.mark.parametrize(("opset", "to"), [(14, 13), (11, 21)])
+def test_an_unknown_type_in_a_body_may_be_any_that_its_reader_takes(opset, to):
+    """Inference leaves an empty type at the output of a body that states none."""
+    model = parse(f"""<ir_version: 8, opset_import: ["" : {opset}, "own" : 1]> g (bool b, float[2] x) => (y) {{
+        y = If (b) <then_branch = t () => (float[2] u) {{ p = own.F(x) u = Sub(p, p) }},
+                    else_branch = e () => (float[2] v) {{ q = own.F(x) v = Sub(q, q) }}> }}""")
+    for branch in model.graph.node[0].attribute:
+        branch.g.output[0].ClearField("type")
+    if to > opset:
+        assert convert_proto(model, to)[0].opset_import[0].version == to
+        return
+    why = "Sub: the type of input 'p' is unknown, and Sub-13 does not take every type there"
+    assert reasons(model, to)["graph.node[0].then_branch.node[1]"] == why
+
+
+@pytest.mark.parametrize(
+    ("given", "node"),
+    [
+        ("float[2,3] x, float[3] w", "Gelu(x)"), ("float[2,3] x, float[3] w", "BiasGelu(x, w)"),
+        ("float[2,3] x, float[3] w", "SkipLayerNormalization(x, x, w)"), ("float[2,3] w, uint8[2,3] x, float s",
+                                                                          "DequantizeLinear(x, s)"),
+    ],
+)  # fmt: skip
+def test_what_onnxruntimes_own_operators_make_is_of_a_known_type(given, node):
+    """ONNX infers nothing of them, and Sub-13 does not take every type of Sub-14."""
+    model = parse(f"""<ir_version: 8, opset_import: ["" : 14, "com.microsoft" : 1]> g ({given}) => (float[2,3] y) {{
+        t = com.microsoft.{node} u = Add(t, t) y = Sub(u, t) }}""")
+    assert convert_proto(model, 13)[0].opset_import[0].version == 13
+    for other in (model.graph.node[0], model.opset_import[1]):
+        other.domain = "own"
+    assert "graph.node[1]" in reasons(model, 13)
+
+
+def test_a_type_that_an_operator_of_onnxruntimes_own_makes_is_judged():
+    model = parse("""<ir_version: 8, opset_import: ["" : 14, "com.microsoft" : 1]>
+        g (uint8[2] x, float s, uint8 z) => (uint8[2] y) {
+        t = com.microsoft.QLinearAdd(x, s, z, x, s, z, s, z) y = Sub(t, t) }""")
+    why = "Sub-13 takes no tensor(uint8) as input 0 ('A'); `minuend fix --target onnx:13` puts such a Sub between casts"
+    assert reasons(model, 13)["graph.node[1]"] == f"Sub: {why}"
+
+
+def test_the_table_of_onnxruntimes_own_operators_is_its_schemas():
+    state = pytest.importorskip("onnxruntime.capi.onnxruntime_pybind11_state")
+    found = {row.name: row for row in state.get_all_operator_schema() if row.domain == "com.microsoft"}
+    for name, (read, made) in schemas.CONTRIBUTED.items():
+        row = found[name]
+        for i in made:
+            assert row.outputs[i].typeStr == row.inputs[read].typeStr, name
+    assert {"Gelu", "SkipLayerNormalization", "Attention", "QLinearAdd"} <= set(schemas.CONTRIBUTED)
 
 
 def test_axes_and_shapes_in_files_of_external_data_are_read_and_stay_there_where_they_can(tmp_path):

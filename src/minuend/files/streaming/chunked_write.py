@@ -169,7 +169,7 @@ class _Tally:
             match entry:
                 case [int(pair), int(number), None | [int(), int()] as mark, *summary] if 0 <= pair < len(stated):
                     known = Summary(*cast(list[Any], summary))
-                    stated[pair][number] = TaskResult(known, mark=mark and (mark[0], mark[1]))
+                    stated[pair][number] = TaskResult(known, mark=None if mark is None else (mark[0], mark[1]))
                 case _:  # of a release that wrote no checksums
                     continue
         return [

@@ -138,7 +138,7 @@ def _batched(frame: Frame, count: int) -> list[object]:
     found = []
     for k in range(sequences[0].shape[0]):
         own = longest if lengths is None else int(lengths[k])
-        of_batch = _scanned(frame, [state[k] for state in states], [sequence[k, :own] for sequence in sequences])
+        of_batch = _scanned(frame, [state[k, ...] for state in states], [sequence[k, :own] for sequence in sequences])
         for i in range(len(states), len(of_batch)):
             short = of_batch[i]
             of_batch[i] = np.zeros((longest, *short.shape[1:]), short.dtype)

@@ -83,8 +83,15 @@ def _padded_by_itself(case: Case) -> bool:
     return case.text("auto_pad", "NOTSET") != "NOTSET"
 
 
-def _stated(name: str) -> Callable[[Case], bool]:
-    return lambda case: bool(case.stated.get(name))
+def _rotates_odd(case: Case) -> bool:
+    """A RotaryEmbedding of pairs whose number of elements is odd; the standard has no meaning for the last one."""
+    rotated = int(case.stated.get("rotary_embedding_dim", 0))
+    heads = int(case.stated.get("num_heads", 0)) or 1 if case.rank == 3 else 1
+    return (rotated or int(case.inputs[0].shape[-1]) // heads) % 2 == 1
+
+
+def _stated(*names: str) -> Callable[[Case], bool]:
+    return lambda case: any(case.stated.get(name) for name in names)
 
 
 def _rows(*rows: tuple[str, Callable[[Case], bool], str]) -> Mapping[str, tuple[Defect, ...]]:
@@ -126,6 +133,8 @@ REFERENCE = _rows(
     ("Dropout", lambda x: x.opset < 10 and x.requests(1), "before opset 10 the mask is of the data's type"),
     ("GridSample", lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
      "its cubic neighbours beyond the border are other ones"),
+    ("RotaryEmbedding", _rotates_odd, "it takes pairs of an even number of elements alone"),
+    ("com.microsoft.RotaryEmbedding", lambda _: True, "it lacks onnxruntime's own operators"),
 )  # fmt: skip
 """Of ONNX's reference evaluator (onnx 1.23)."""
 
@@ -135,6 +144,8 @@ ONNXRUNTIME = _rows(
     ("MaxUnpool", lambda x: x.given(2) is not None, "it takes the indices as those of output_shape"),
     ("Attention", lambda x: x.requests(3) and bool(x.stated.get("is_causal")),
      "its qk_matmul_output lacks the causal mask"),
+    ("RotaryEmbedding com.microsoft.RotaryEmbedding", _rotates_odd,
+     "the last of an odd number of elements is memory that nothing wrote"),
 )  # fmt: skip
 """Of onnxruntime (1.31.1)."""
 

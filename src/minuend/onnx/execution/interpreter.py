@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
+import numpy as np
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
@@ -123,7 +124,9 @@ class Interpreter:
             SpecError: a Sub that breaks a rule of its version.
         """
         plan = self._plan(next(Scope.of(self.model)), keep=keep)
-        values = Values({**plan.stored, **feeds})
+        maps = {value.name: _of_its_map(feeds[value.name], value.type) for value in self.model.graph.input
+                if value.name in feeds}  # fmt: skip
+        values = Values({**plan.stored, **feeds, **maps})
         self._run(plan, values, {})
         return dict(values) if keep else {name: values[name] for name in plan.outputs}
 
@@ -179,7 +182,7 @@ class Interpreter:
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return self._call(function, inputs, {a.name: a for a in attributes})
-        case = defects.Case(step.opsets.get("", 1), inputs, stated, node.output)
+        case = defects.Case(step.opsets.get("", 1) if node.domain in MAIN else 0, inputs, stated, node.output)
         if node.domain in MAIN:
             sizes.check(node, inputs, stated, self.limit, step.where)
             if node.op_type == "Sub":
@@ -188,8 +191,9 @@ class Interpreter:
                 return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
             if self.evaluator == "onnxruntime" and node.op_type in containers.RULES:
                 return [containers.RULES[node.op_type](inputs, stated)]
-            if self.refuses and (refused := defects.refusal(self.evaluator, node.op_type, case)):
-                raise Unsupported(f"{refused}, at {step.where}")
+        name = node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
+        if self.refuses and (refused := defects.refusal(self.evaluator, name, case)):
+            raise Unsupported(f"{refused}, at {step.where}")
         compute = self._by_onnxruntime if self.evaluator == "onnxruntime" else _by_reference
         return compute(step, inputs, attributes, case)
 
@@ -259,3 +263,12 @@ def _by_reference(
     except Exception as error:
         reason = brief(" ".join(str(error).split()))
         raise RunError(f"ONNX's reference evaluator failed: {type(error).__name__}: {reason}") from error
+
+
+def _of_its_map(value: Any, type_: TypeProto) -> Any:
+    """A value for an input; the floats of a map are of the element type that the input declares."""
+    number = type_.map_type.value_type.tensor_type.elem_type
+    if not isinstance(value, dict) or number not in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        return value
+    make = float if number == TensorProto.FLOAT else np.float64
+    return {key: make(item) for key, item in value.items()}

@@ -278,9 +278,11 @@ def type_of(value: object, *, shaped: bool = False) -> TypeProto:
         shape = value.shape if shaped else None
         type_.CopyFrom(helper.make_tensor_type_proto(_number(value), shape))
     elif isinstance(value, dict):
-        key, item = next(iter(value.items()), ("", np.float32(0)))
+        key, item = next(iter(value.items()), ("", 0.0))
         type_.map_type.key_type = TensorProto.STRING if isinstance(key, str) else TensorProto.INT64
-        type_.map_type.value_type.CopyFrom(helper.make_tensor_type_proto(_number(np.asarray(item)), ()))
+        # Python's float stands for float32, which ZipMap makes; float64 has NumPy's, and onnxruntime refuses it.
+        number = TensorProto.FLOAT if type(item) is float else _number(np.asarray(item))
+        type_.map_type.value_type.CopyFrom(helper.make_tensor_type_proto(number, ()))
     elif isinstance(value, list):
         type_.sequence_type.elem_type.CopyFrom(type_of(value[0] if value else np.zeros(0, np.float32)))
     else:

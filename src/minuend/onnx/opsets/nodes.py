@@ -14,6 +14,7 @@ from minuend.onnx.opsets import expand, images, meanings, schemas, steps, subtra
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder, Scope, learn
 
+GRADIENT = ("ai.onnx.preview.training", "Gradient")
 DEPTH = 20
 """How deep bodies may expand into bodies; ONNX's own nest three deep."""
 
@@ -53,7 +54,11 @@ class Way:
         Raises:
             Refusal: there is no way; the text says why.
         """
-        if node.domain not in MAIN or (node.domain, node.op_type) in self.scope.functions:
+        if (node.domain, node.op_type) in self.scope.functions:
+            return Outcome([node])
+        if (node.domain, node.op_type) == GRADIENT and self.before != self.after:
+            raise Refusal("graphs for training are not converted: it names values that others may take the place of")
+        if node.domain not in MAIN:
             return Outcome([node])
         was, will_be = (schemas.version_in(node.op_type, opset) for opset in (self.before, self.after))
         if was is None:
@@ -154,7 +159,7 @@ def possible_types(node: NodeProto, opset: int, scope: Scope) -> dict[str, froze
     for names, formal in ((node.input, op.inputs), (node.output, op.outputs)):
         for i, name in enumerate(names):
             row = schemas.parameter(formal, i)
-            if name and row is not None and scope.type(name) is None:
+            if name and row is not None and schemas.type_text(scope.type(name)) is None:
                 found[name] = schemas.allowed(op, row)
     return found
 

@@ -224,6 +224,38 @@ def implied(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None
     return {name: _unshaped(found) for name, found in known.items() if found is not None}
 
 
+_SAME = (
+    "BiasGelu ConvTransposeWithDynamicPads DynamicQuantizeMatMul ExpandDims FastGelu FusedConv FusedGemm FusedMatMul "
+    "GatherND Gelu GroupNorm GroupQueryAttention Inverse MatMulBnb4 MatMulNBits NhwcConv NhwcMaxPool Pad QLinearAdd "
+    "QLinearAveragePool QLinearGlobalAveragePool QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax QuickGelu "
+    "Range RotaryEmbedding TransposeMatMul Trilu Unique"
+)
+CONTRIBUTED: Mapping[str, tuple[int, tuple[int, ...]]] = {
+    name: (read, made)
+    for names, read, made in (
+        (_SAME, 0, (0,)),
+        ("Attention", 0, (0, 1)),
+        ("MultiHeadAttention", 0, (0, 1, 2)),
+        ("SkipLayerNormalization SkipSimplifiedLayerNormalization", 0, (0, 3)),
+        ("DequantizeLinear QLinearConcat QLinearWhere", 1, (0,)),
+        ("EmbedLayerNormalization MatMulIntegerToFloat QAttention QuantizeLinear", 2, (0,)),
+        ("QLinearConv", 7, (0,)),
+    )
+    for name in names.split()
+}
+"""Of operators of onnxruntime's own, which exporters and optimizers write: the input whose type some outputs have."""
+
+
+def contributed(node: NodeProto, types: Callable[[str], TypeProto | None]) -> dict[str, TypeProto]:
+    """Return the types that outputs of a node of the domain ``com.microsoft`` have; ONNX has no schema for it."""
+    read, made = CONTRIBUTED.get(node.op_type, (0, ()))
+    found = types(node.input[read]) if len(node.input) > read else None
+    if found is None or type_text(found) is None:
+        return {}
+    names = [node.output[i] for i in made if i < len(node.output) and node.output[i]]
+    return {name: _unshaped(found) for name in names if type_text(types(name)) is None}
+
+
 def _unshaped(found: TypeProto) -> TypeProto:
     copy = TypeProto()
     copy.CopyFrom(found)

@@ -100,8 +100,9 @@ class Scope(scopes.Scope):
                 self.constants[node.output[0]] = node
             elif len(node.output) == 1:
                 self.makers[node.output[0]] = (node, opset)
-            for name, found in schemas.implied(node, opset, self.type).items():
-                self.types[name] = found
+            self.types.update(schemas.implied(node, opset, self.type))
+        elif node.domain == "com.microsoft" and (node.domain, node.op_type) not in self.functions:
+            self.types.update(schemas.contributed(node, self.type))
 
 
 def _elements(tensor: TensorProto) -> Array | None:

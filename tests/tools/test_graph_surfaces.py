@@ -1,0 +1,158 @@
+"""What the surfaces of graphs draw: every version of every operator in ONNX's registry, or a reason why not."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+pytest.importorskip("onnxruntime")
+
+import conversion_refused
+from differential import conversion, dxdispatch, ir_models, onnx_worker, valid_nodes
+from differential.conversion import Case
+from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
+
+SCHEMAS = onnx.defs.get_all_schemas_with_history()
+BODIES = {"If": "if", "Loop": "loop", "Scan": "scan", "SequenceMap": "map"}
+"""Operators that have bodies, and the place of a case that is one."""
+
+
+def drawn(case: Case) -> tuple[onnx.ModelProto, dict[str, Any]] | None:
+    """The model of a case and its inputs; ``None`` where ONNX's check refuses it."""
+    try:
+        built = valid_nodes.build(case)
+        model = conversion.typed(conversion.model_of(case, built), built.feeds)
+    except conversion.INVALID:
+        return None
+    return None if conversion.fault(model) else (model, built.feeds)
+
+
+def cases(op: str, opset: int = 0, version: int = 0, **more: Any) -> Iterator[Case]:
+    for turn in range(40):
+        fields = valid_nodes.draw(random.Random(f"{op} {turn}"), op, opset, version)
+        yield Case(**fields, seed=turn, **more)
+
+
+def test_every_version_in_the_registry_is_drawn_or_has_one_of_three_reasons() -> None:
+    rows = {row[:2] for row in valid_nodes.versions()}
+    without = {(qualified(one), one.since_version): undrawn(one) for one in SCHEMAS if undrawn(one)}
+    assert rows | without.keys() == {(qualified(one), one.since_version) for one in SCHEMAS}
+    assert not rows & without.keys()
+    assert {op for (op, _), why in without.items() if why.startswith("has bodies")} == BODIES.keys()
+    assert [op for (op, _), why in without.items() if why.startswith("a part of training")] == [
+        "ai.onnx.preview.training.Gradient"
+    ]
+    deprecated = {(qualified(one), one.since_version) for one in SCHEMAS if one.deprecated}
+    assert {key for key, why in without.items() if why.startswith("deprecated")} == deprecated
+    assert len(set(without.values())) == 3
+
+
+def test_the_table_of_what_is_refused_has_every_version_that_is_measured() -> None:
+    """What is one version at all opsets goes nowhere, and has no row."""
+    facts = json.loads(conversion_refused.FACTS.read_text("utf-8"))
+    if facts["onnx"] != onnx.__version__:
+        pytest.skip(f"measured with onnx {facts['onnx']}")
+    last = onnx.defs.onnx_opset_version()
+    wanted = {row[:2] for row in conversion_refused.measured() if row[1:] != (1, last)}
+    assert {(row["operator"], row["version"]) for row in facts["rows"]} == wanted
+    assert sum(len(names) for names in facts["without"].values()) + len(conversion_refused.measured()) == len(SCHEMAS)
+
+
+def test_the_page_of_conversion_has_the_table_of_its_facts() -> None:
+    page = conversion_refused.PAGE.read_text("utf-8")
+    assert conversion_refused.written(page, json.loads(conversion_refused.FACTS.read_text("utf-8"))) == page
+
+
+OTHERS = [row[:2] for row in valid_nodes.versions() if split(row[0])[0]]
+
+
+@pytest.mark.parametrize(("op", "version"), OTHERS, ids=[f"{op}-{version}" for op, version in OTHERS])
+def test_a_valid_node_of_each_version_of_the_other_domains_is_drawn(op: str, version: int) -> None:
+    model = next(found[0] for case in cases(op, 21, version) if (found := drawn(case)) is not None)
+    assert [(node.domain, node.op_type) for node in model.graph.node] == [split(op)]
+    assert [(row.domain, row.version) for row in model.opset_import] == [("", 21), (split(op)[0], version)]
+
+
+CONTRIBUTED = [name for name in FORMS if split(name)[0] == CONTRIB]
+
+
+@pytest.mark.parametrize("op", CONTRIBUTED)
+def test_a_node_of_each_of_onnxruntimes_own_operators_runs(op: str) -> None:
+    found = (drawn(case) for case in cases(op, 21))
+    model, feeds = next(one for one in found if one is not None and len(one[0].graph.node) == 1)
+    assert onnx_worker.run(model.SerializeToString(), feeds)
+
+
+BODY_VERSIONS = [(one.name, one.since_version) for one in SCHEMAS if one.name in BODIES]
+
+
+@pytest.mark.parametrize(("op", "version"), BODY_VERSIONS, ids=[f"{op}-{version}" for op, version in BODY_VERSIONS])
+@pytest.mark.parametrize("repeat", conversion.REPEATS)
+def test_nodes_stand_in_the_body_of_each_version(op: str, version: int, repeat: str) -> None:
+    fields = valid_nodes.draw(random.Random(1), "Neg", version)
+    assert BODIES[op] in conversion.places(fields)
+    found = drawn(Case(**fields, place=BODIES[op], repeat=repeat))
+    assert found is not None
+    assert op in [node.op_type for node in found[0].graph.node]
+
+
+@pytest.mark.parametrize("op", ["Optional", "OptionalHasElement", "OptionalGetElement"])
+def test_optionals_of_tensors_and_sequences_are_drawn(op: str) -> None:
+    kinds = set()
+    for case in cases(op, 16):
+        found = drawn(case)
+        assert found is not None
+        nodes = found[0].graph.node
+        kinds.add((nodes[0].op_type, nodes[-1].op_type))
+    full = {("SequenceConstruct", "OptionalGetElement"), ("Identity", "OptionalGetElement")}
+    assert kinds == (full if op == "OptionalGetElement" else full | {("Optional", "OptionalHasElement")})
+
+
+def test_a_map_is_equal_to_itself_and_to_no_other() -> None:
+    one = [{"a": np.float32(1), "b": np.float32(2)}]
+    assert conversion.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
+    for other in ([{"a": np.float32(1)}], [{"a": np.float32(1), "b": np.float32(3)}], [np.float32(1)]):
+        assert not conversion.same(one, other)
+
+
+# ---- chains to OpenVINO IR and DxDispatch JSON ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("surface", [ir_models, dxdispatch])
+def test_chains_are_valid_but_for_types_that_are_drawn_on_purpose(surface: Any) -> None:
+    wrong: Counter[str] = Counter()
+    for seed in range(1000):
+        case = surface.draw(random.Random(seed))
+        if case.steps and not any(step[0] == "other" for step in case.steps):
+            why = ir_models.must_be_refused(case, ir_models.chain(case))
+            wrong[ir_models.refused_rightly(case, why).partition(":")[0] if why else "valid"] += 1
+    assert set(wrong) == {"valid", "refused as it has to be, a type that a version lacks"}
+    assert wrong["valid"] > 0.9 * wrong.total()
+
+
+def test_types_that_a_version_lacks_are_changed_and_others_stay() -> None:
+    steps = [("sub", (2,), "input", 1), ("cast", "bfloat16"), ("reshape", (2, 1)), ("cast", "int8"), ("identity",)]
+    dtype, made = ir_models.allowed_types(random.Random(1), 5, "double", steps)
+    assert (dtype, made[0], made[2:]) == ("double", steps[0], steps[2:])
+    assert made[1][0] == "cast"
+    assert made[1][1] in (
+        "float",
+        "float16",
+        "double",
+        *(f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)),
+    )
+    assert ir_models.allowed_types(random.Random(1), 14, "uint8", steps[:1], ["float"]) == ("float", steps[:1])
+
+
+def test_a_dim_of_1_that_openvino_loses_is_no_difference() -> None:
+    came = np.float32([[1, 2]])
+    assert ir_models.with_lost_dims(came, (1, 1, 2)).shape == (1, 1, 2)
+    for shape in ((1, 1, 3), (2,), (2, 2, 1)):
+        assert ir_models.with_lost_dims(came, shape) is came
