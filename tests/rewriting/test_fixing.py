@@ -207,6 +207,17 @@ def test_small_integers_reach_every_opset_from_6_on(opset, dtype):
     assert (fixed.comparison.outputs.elements > 0, fixed.comparison.outputs.different) == (True, 0)
 
 
+@pytest.mark.parametrize("opset", [6, 7, 11])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_a_model_that_goes_to_a_later_opset_saturates_with_the_operators_of_that_one(opset, dtype):
+    """It was refused because 18 "has not the operators": those of its own opset were looked for."""
+    signature = f"({dtype}[500] a, {dtype}[500] b) => ({dtype}[500] c)"
+    fixed = checked(fix(text(signature, "c = Sub(a, b)", opset), "onnx:18", overflow="saturate"))
+    assert (fixed.refused, fixed.untouched, fixed.model.opset_import[0].version) == ((), 0, 18)
+    assert [change.partition(":")[0] for change in fixed.changes][-1] == "graph.node[0]"
+    assert (fixed.comparison.outputs.elements > 0, fixed.comparison.outputs.different) == (True, 0)
+
+
 def test_what_no_opset_below_can_say_is_refused_and_the_model_stays_as_it_was():
     model = onnx.parser.parse_model(text("(uint64[3] a, uint64[3] b) => (uint64[3] c)", "c = Sub(a, b)", 14))
     fixed = fix(model, "onnx:5")
