@@ -381,6 +381,32 @@ def _another_node(fixed: Any) -> Any:
     return fixed
 
 
+def _all_refused(fixed: Any) -> Any:
+    """A report in which nothing is fixed, and each subtraction is refused."""
+    from minuend.rewriting.work import Refusal
+
+    refusal = Refusal("graph.node[0]", "", "", "it cannot be fixed", "")
+    return replace(fixed, model=fixed.original.handout, changes=(), touched=(), refused=(refusal,), notes=())
+
+
+def _all_left(own: Callable[..., Any], request: Any) -> Any:
+    """Leave what has to be rewritten."""
+    return replace(own(request), action="leave", recipe=None)
+
+
+def _in_bodies_left(own: Callable[..., Any], request: Any) -> Any:
+    """Leave what has to be rewritten where it is in a body."""
+    return own(request) if request.occurrence.where.count("node[") == 1 else _all_left(own, request)
+
+
+def without(recipe: str) -> Callable[[], AbstractContextManager[Any]]:
+    """Have one recipe serve no type."""
+    return _around(
+        "minuend.operators.recipe:Recipe.serves",
+        lambda own, one, *given: one.name != recipe and own(one, *given),
+    )
+
+
 def _unfixed(own: Callable[..., Any], model: Any, *given: Any, **named: Any) -> Any:
     """Say of a model that nothing was changed that it was."""
     return replace(own(model, *given, **named), model=model)
@@ -422,6 +448,13 @@ MODELS = (
           {"dtype": "uint8", "around": "read twice", "target": "openvino-cpu"}),
     Break("cures", "a fix that fixes nothing", _around("minuend:fix", _unfixed),
           {"dtype": "uint8", "target": "openvino-cpu"}),
+    Break("cures", "all is refused", _result("minuend:fix", _all_refused),
+          {"dtype": "uint8", "target": "openvino-cpu"}),
+    Break("cures", "one recipe is refused", without("through float32"), {"dtype": "bfloat16"}),
+    Break("cures", "all is left", _around("minuend.rewriting.work:choose", _all_left),
+          {"dtype": "uint8", "target": "openvino-cpu"}),
+    Break("cures", "bodies are left", _around("minuend.rewriting.work:choose", _in_bodies_left),
+          {"dtype": "uint8", "target": "openvino-cpu", "around": "in If"}),
     Break("unchanged", "a byte more", _around("differential.verdicts:main", _longer), {"command": "fix"}),
     Break("verdicts", "everything is ok", _result("minuend:check", _all_ok), {"seed": 1176277912, "number": 63}),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from differential import fixing
+from differential import cure_models
 from differential.surface import Difference, Surface, running
 from minuend.cli.program import main
 from minuend.errors import MinuendError
@@ -65,7 +65,7 @@ def _judged(case: Graph, _: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Untouched(fixing.Case):
+class Untouched(cure_models.Case):
     """A model in files, and a command that reads it; with a ``seed``, a random graph in place of the grid's."""
 
     seed: int = -1
@@ -78,7 +78,7 @@ COMMANDS = ("check", "fix", "convert", "check --run")
 
 
 def _untouched(source: random.Random) -> Untouched:
-    grid = dataclasses.asdict(source.choice(fixing.grid()))
+    grid = dataclasses.asdict(source.choice(cure_models.grid()))
     seed = source.randrange(2**31) if source.random() < 0.5 else -1
     return Untouched(**grid, seed=seed, form=source.choice(FORMS), command=source.choices(COMMANDS, (8, 12, 12, 1))[0])
 
@@ -87,7 +87,7 @@ def _written(case: Untouched, folder: Path) -> Path | None:
     """Write the model of a case; ``None`` where the grid has none there."""
     import judge_graphs
 
-    made: Any = judge_graphs.draw(case.seed, 0).model if case.seed >= 0 else fixing.model(case)
+    made: Any = judge_graphs.draw(case.seed, 0).model if case.seed >= 0 else cure_models.model(case)
     if made is None:
         return None
     if case.form == "DxDispatch":
