@@ -113,3 +113,19 @@ def test_constants_are_computed_to_see_whether_they_are_rounded(operator, inputs
     step = (operator, inputs, ("r",))
     seen = Flow([step], NUMBERS, types, shapes=shapes, elements=lambda name: NUMBERS[name].reshape(-1))
     assert is_exact(seen, "r") == exact
+
+
+@pytest.mark.parametrize(
+    ("a", "exact"), [((6, 16), False), ((16, 6), True), ((6, 6), False), ((1, 6), True), ((2,), False)]
+)
+def test_constants_that_rules_of_broadcasting_join_in_two_ways_are_not_computed(a, exact):
+    """OpenVINO's pdpd and ONNX's axis let B begin at any axis of A; the first shape was an error."""
+    arrays = {"a": np.ones(a, np.float16), "b": np.ones(6, np.float16)}
+    seen = Flow(
+        [("Sub", ("a", "b"), ("r",))],
+        arrays,
+        dict.fromkeys("abr", "float16"),
+        shapes={"a": a, "b": (6,), "r": a},
+        elements=lambda name: arrays[name].reshape(-1),
+    )
+    assert is_exact(seen, "r") == exact

@@ -13,8 +13,10 @@ from onnx import numpy_helper
 
 import minuend as mn
 from minuend import cli
+from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported
 from minuend.onnx.model import read
+from minuend.openvino.execution.layers import elements
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.model import read as read_ir
 from minuend.rewriting.fixing import fix, value_classes
@@ -202,6 +204,17 @@ def test_small_integers_reach_every_opset_from_6_on(opset, dtype):
         fix(text(f"({dtype}[5000] a, {dtype}[5000] b) => ({dtype}[5000] c)", "c = Sub(a, b)", 14), f"onnx:{opset}")
     )
     assert fixed.refused == ()
+    assert (fixed.comparison.outputs.elements > 0, fixed.comparison.outputs.different) == (True, 0)
+
+
+@pytest.mark.parametrize("opset", [6, 7, 11])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_a_model_that_goes_to_a_later_opset_saturates_with_the_operators_of_that_one(opset, dtype):
+    """It was refused because 18 "has not the operators": those of its own opset were looked for."""
+    signature = f"({dtype}[500] a, {dtype}[500] b) => ({dtype}[500] c)"
+    fixed = checked(fix(text(signature, "c = Sub(a, b)", opset), "onnx:18", overflow="saturate"))
+    assert (fixed.refused, fixed.untouched, fixed.model.opset_import[0].version) == ((), 0, 18)
+    assert [change.partition(":")[0] for change in fixed.changes][-1] == "graph.node[0]"
     assert (fixed.comparison.outputs.elements > 0, fixed.comparison.outputs.different) == (True, 0)
 
 
@@ -438,6 +451,18 @@ def ir(element, a, b, auto_broadcast="numpy", axis=None, constant=None):
     right = builder.parameter("b", element, b) if constant is None else builder.constant("b", constant)
     builder.result(builder.subtract("c", left, right, auto_broadcast=auto_broadcast, axis=axis))
     return builder.model
+
+
+@pytest.mark.parametrize(("element", "a", "b", "codes"), [("i4", -8, 1, [8, 8]), ("u4", 3, 5, [0, 0])])
+def test_two_constants_of_a_narrow_type_become_the_one_that_saturates(element, a, b, codes):
+    builder, memory = Builder("m"), TYPES[{"i4": "int4", "u4": "uint4"}[element]].memory
+    refs = [builder.constant(name, np.full(2, value, memory)) for name, value in (("a", a), ("b", b))]
+    builder.result(builder.subtract("c", *refs))
+    fixed = fix(builder.model, OPENVINO, overflow="saturate", run=False)
+    (layer,) = (layer for layer in fixed.model.layers if layer.name == "c")
+    assert (layer.type, fixed.refused) == ("Const", ())
+    assert fixed.changes[0].startswith(f"layer 2 'c': Subtract-1 of {memory.name} became a Const, because it may")
+    assert elements(layer).view(np.uint8).tolist() == codes
 
 
 @pytest.mark.parametrize("overflow", ["wrap", "saturate"])

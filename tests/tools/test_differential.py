@@ -181,11 +181,11 @@ def test_types_that_an_operator_of_an_old_version_lacks_are_to_be_refused() -> N
 def test_a_loop_of_an_old_opset_carries_a_value() -> None:
     """Loop-1 has three inputs or more; onnxruntime refused the model that was fixed, and the one before."""
     needs(SURFACES["cures"])
-    from differential import fixing
+    from differential import cure_models
 
     import minuend as mn
 
-    made = fixing.model(fixing.Case(dialect=7, around="in Loop"))
+    made = cure_models.model(cure_models.Case(dialect=7, around="in Loop"))
     assert mn.convert(made, "onnx:14").model.graph.node[0].op_type == "Loop"
 
 

@@ -92,6 +92,17 @@ def _never_refused(where: str, otherwise: Callable[..., Any] = lambda *_, **__: 
     return _around(where, call)
 
 
+def _refuses(where: str, error: Callable[[], Exception] | None = None) -> Callable[[], AbstractContextManager[Any]]:
+    """Have a function refuse whatever it is given."""
+
+    def call(*_: Any, **__: Any) -> Any:
+        from minuend.errors import SpecError
+
+        raise SpecError("shapes", "nothing is taken") if error is None else error()
+
+    return _around(where, call)
+
+
 # ---- arrays and the libraries' objects ----------------------------------------------------------------------------
 
 
@@ -121,7 +132,14 @@ def _polars_plus_one(found: Any) -> Any:
     return found + 1
 
 
+def _overflow() -> Exception:
+    from minuend.errors import OverflowFound
+
+    return OverflowFound("nothing fits", count=1, index=(0,), a=0, b=0)
+
+
 SUBTRACT = "minuend:subtract"
+LIBRARIES = ("numpy-objects", "pandas", "polars", "xarray", "dask", "torch", "jax")
 ARRAYS = (
     Break("arrays", "an element", _result(SUBTRACT, _other), {"a": [2], "b": [2]}),
     Break("arrays", "an element of onnx.sub", _result("minuend:onnx.sub", _other), {"function": "onnx"}),
@@ -129,10 +147,13 @@ ARRAYS = (
           {"function": "openvino"}),
     Break("arrays", "a count", _result("minuend:count_overflows", lambda n: n + 1),
           {"function": "count", "dtype": "int8"}),
+    Break("arrays", "all is refused", _refuses(SUBTRACT, _overflow), {"a": [2], "b": [2]}),
+    *(Break(name, "all is refused", _refuses(SUBTRACT), {}) for name in LIBRARIES),
     Break("arrays", "no refusal of shapes", _never_refused(SUBTRACT), {"b": [2]}),
     Break("directml-buffers", "an element", _around(
         "minuend:directml.element_wise_subtract",
         lambda own, *given, **named: (own(*given, **named), _other(given[5]))[0]), {}),
+    Break("directml-buffers", "all is refused", _refuses("minuend:directml.element_wise_subtract"), {}),
     Break("directml-buffers", "no refusal of types", _never_refused("minuend:directml.element_wise_subtract"),
           {"level": "1.0", "dtype": "int8"}),
     Break("numpy-objects", "an element", _result(SUBTRACT, _other), {}),
@@ -181,6 +202,19 @@ def _written(change: Callable[[Path], None]) -> Callable[[], AbstractContextMana
         return report
 
     return _around("minuend.files.difference:subtract_files", call)
+
+
+SUBTRACT_FILES = "minuend.files.difference:subtract_files"
+FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays")
+
+
+def _counted(report: Any) -> Any:
+    """A report that counts one too many of whatever it counts."""
+    made = []
+    for one in report.tensors:
+        counts = {name: getattr(one, name) for name in ("overflowed", "nans", "nodata")}
+        made.append(replace(one, **{name: n + 1 for name, n in counts.items() if n is not None}))
+    return replace(report, tensors=tuple(made))
 
 
 _UNREFUSED = _never_refused("minuend.files.difference:subtract_files", lambda *_, **__: SimpleNamespace())
@@ -286,6 +320,8 @@ def _zarr(path: Path, change: Callable[[Any], None], name: str = "") -> None:
 
 
 FILES = (
+    *(Break(name, "all is refused", _refuses(SUBTRACT_FILES), {}) for name in FORMATS),
+    *(Break(name, "a count", _result(SUBTRACT_FILES, _counted), {}) for name in FORMATS),
     Break("npy", "an element", _written(_npy), {}),
     Break("npy", "the order", _written(_in_c_order), {"layout": "F", "layout_b": "F"}),
     Break("npy", "no refusal of records", _UNREFUSED, {"dtype": "record"}),
@@ -381,6 +417,32 @@ def _another_node(fixed: Any) -> Any:
     return fixed
 
 
+def _all_refused(fixed: Any) -> Any:
+    """A report in which nothing is fixed, and each subtraction is refused."""
+    from minuend.rewriting.work import Refusal
+
+    refusal = Refusal("graph.node[0]", "", "", "it cannot be fixed", "")
+    return replace(fixed, model=fixed.original.handout, changes=(), touched=(), refused=(refusal,), notes=())
+
+
+def _all_left(own: Callable[..., Any], request: Any) -> Any:
+    """Leave what has to be rewritten."""
+    return replace(own(request), action="leave", recipe=None)
+
+
+def _in_bodies_left(own: Callable[..., Any], request: Any) -> Any:
+    """Leave what has to be rewritten where it is in a body."""
+    return own(request) if request.occurrence.where.count("node[") == 1 else _all_left(own, request)
+
+
+def without(recipe: str) -> Callable[[], AbstractContextManager[Any]]:
+    """Have one recipe serve no type."""
+    return _around(
+        "minuend.operators.recipe:Recipe.serves",
+        lambda own, one, *given: one.name != recipe and own(one, *given),
+    )
+
+
 def _unfixed(own: Callable[..., Any], model: Any, *given: Any, **named: Any) -> Any:
     """Say of a model that nothing was changed that it was."""
     return replace(own(model, *given, **named), model=model)
@@ -394,10 +456,15 @@ def _longer(own: Callable[[list[str]], int], argv: list[str]) -> int:
     return status
 
 
-def _all_ok(report: Any) -> Any:
-    for one in report.findings:
-        object.__setattr__(one, "verdict", "ok")
-    return report
+def _says(verdict: str) -> Callable[[], AbstractContextManager[Any]]:
+    """Have check say one thing of everything."""
+
+    def call(report: Any) -> Any:
+        for one in report.findings:
+            object.__setattr__(one, "verdict", verdict)
+        return report
+
+    return _result("minuend:check", call)
 
 
 _CHAIN = {"dtype": "int32", "steps": [["sub", [2], "input", 1]]}
@@ -412,18 +479,32 @@ MODELS = (
         {"what": "the attribute 'nonsense' of another version"}),
     Break("convert-invalid", "all is refused", _around("differential.invalid_models:convert_proto", _refusing), {}),
     Break("ir", "operands are turned", _around("minuend:convert", _of_another), {}),
+    Break("ir", "all is refused", _around("minuend:convert", _refusing), {}),
     Break("ir", "the output's name", _around("minuend:convert", _renamed), {}),
     Break("dxdispatch", "an element", _result("minuend:directml.Model.run", _first_output), {}),
     Break("dxdispatch", "no refusal of types", _never_refused("minuend:directml.Model.run", lambda *_, **__: {}),
           {"level": "1.0", "types": ["INT8", "INT8", "INT8"]}),
     Break("dxdispatch", "operands are turned", _around("minuend:convert", _of_another), _CHAIN),
+    Break("dxdispatch", "all is refused", _refuses("minuend:directml.Model.run"), {}),
+    Break("dxdispatch", "each conversion is refused", _around("minuend:convert", _refusing), _CHAIN),
+    Break("run", "all is refused", _refuses("minuend:run"), {}),
     Break("run", "an element", _result("minuend:run", _first_output), {}),
     Break("cures", "another node is touched", _result("minuend:fix", _another_node),
           {"dtype": "uint8", "around": "read twice", "target": "openvino-cpu"}),
     Break("cures", "a fix that fixes nothing", _around("minuend:fix", _unfixed),
           {"dtype": "uint8", "target": "openvino-cpu"}),
+    Break("cures", "all is refused", _result("minuend:fix", _all_refused),
+          {"dtype": "uint8", "target": "openvino-cpu"}),
+    Break("cures", "one recipe is refused", without("through float32"), {"dtype": "bfloat16"}),
+    Break("cures", "all is left", _around("minuend.rewriting.work:choose", _all_left),
+          {"dtype": "uint8", "target": "openvino-cpu"}),
+    Break("cures", "bodies are left", _around("minuend.rewriting.work:choose", _in_bodies_left),
+          {"dtype": "uint8", "target": "openvino-cpu", "around": "in If"}),
     Break("unchanged", "a byte more", _around("differential.verdicts:main", _longer), {"command": "fix"}),
-    Break("verdicts", "everything is ok", _result("minuend:check", _all_ok), {"seed": 1176277912, "number": 63}),
+    Break("unchanged", "all is refused", _around("differential.verdicts:main", lambda *_: 2), {"command": "convert"}),
+    Break("verdicts", "nothing is known", _says("unknown"), {}),
+    Break("verdicts", "everything differs", _says("different-numbers"), {}),
+    Break("verdicts", "everything is ok", _says("ok"), {"seed": 1176277912, "number": 63}),
 )  # fmt: skip
 
 BREAKS = (*ARRAYS, *FILES, *MODELS)

@@ -3,7 +3,8 @@
     python tools/differential.py --surface verdicts --surface unchanged --minutes 10
 
 A false ``ok`` is a difference. A ``different-numbers`` of which nothing was seen is counted as a possible false alarm:
-inputs that show it may not have been found.
+inputs that show it may not have been found. What every reader knows of a subtraction by itself (``cure_promises.py``)
+check has to say: else one that knows nothing, or suspects everything, would pass.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import dataclasses
 import io
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 
-from differential import fixing
+import minuend as mn
+from differential import cure_models
+from differential.cure_promises import LEFT, REFUSED, promise
 from differential.surface import Difference, Surface, running
 from minuend.cli.program import main
 from minuend.errors import MinuendError
@@ -31,23 +34,36 @@ from minuend.models.converting import convert
 
 @dataclass(frozen=True)
 class Graph:
-    """Graph ``number`` of a seed of ``tools/judge_graphs.py``, on a runtime."""
+    """Graph ``number`` of a seed of ``tools/judge_graphs.py``, on a runtime; and a type of a subtraction by itself."""
 
     seed: int = 0
     number: int = 0
     runtime: str = "onnxruntime-cpu"
+    dtype: str = "int32"
 
 
 def _graph(source: random.Random) -> Graph:
     # openvino compiles for seconds: most graphs are onnxruntime's.
     runtime = "openvino-cpu" if source.random() < 0.1 else "onnxruntime-cpu"
-    return Graph(source.randrange(2**31), source.randrange(1000), runtime)
+    return Graph(source.randrange(2**31), source.randrange(1000), runtime, source.choice(cure_models.DTYPES))
+
+
+def _alone(case: Graph) -> None:
+    """Compare what check says of a subtraction by itself with what is known of it."""
+    alone = cure_models.Case(dtype=case.dtype, target=case.runtime)
+    wanted, why = promise(alone)
+    if not wanted or not cure_models.fits(alone):
+        return
+    said = {one.verdict for one in mn.check(cure_models.model(alone), alone.target).findings}
+    if said != {"ok"} if wanted == LEFT else bool(said & {"ok", "unknown"}):
+        raise Difference(f"check says {', '.join(sorted(said))} of {case.dtype} on {case.runtime}: {why}")
 
 
 def _judged(case: Graph, _: Path) -> str:
     import judge_graphs
     from truth import FINE, UNCLEAR, is_false
 
+    _alone(case)
     drawn, kinds = judge_graphs.draw(case.seed, case.number), set()
     source = np.random.default_rng([case.seed, case.number, 1])
     for hint, finding, truth in judge_graphs.judge(drawn, running(case.runtime), source):
@@ -65,7 +81,7 @@ def _judged(case: Graph, _: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Untouched(fixing.Case):
+class Untouched(cure_models.Case):
     """A model in files, and a command that reads it; with a ``seed``, a random graph in place of the grid's."""
 
     seed: int = -1
@@ -78,7 +94,7 @@ COMMANDS = ("check", "fix", "convert", "check --run")
 
 
 def _untouched(source: random.Random) -> Untouched:
-    grid = dataclasses.asdict(source.choice(fixing.grid()))
+    grid = dataclasses.asdict(source.choice(cure_models.grid()))
     seed = source.randrange(2**31) if source.random() < 0.5 else -1
     return Untouched(**grid, seed=seed, form=source.choice(FORMS), command=source.choices(COMMANDS, (8, 12, 12, 1))[0])
 
@@ -87,7 +103,7 @@ def _written(case: Untouched, folder: Path) -> Path | None:
     """Write the model of a case; ``None`` where the grid has none there."""
     import judge_graphs
 
-    made: Any = judge_graphs.draw(case.seed, 0).model if case.seed >= 0 else fixing.model(case)
+    made: Any = judge_graphs.draw(case.seed, 0).model if case.seed >= 0 else cure_models.model(case)
     if made is None:
         return None
     if case.form == "DxDispatch":
@@ -135,11 +151,23 @@ def _left_alone(case: Untouched, folder: Path) -> str:
         raise Difference(f"{' '.join(argv)} changed its input: {changed}")
     if case.command in ("check", "check --run") and after.keys() != before.keys():
         raise Difference(f"check left files: {sorted(after.keys() - before.keys())}")
-    if status == 3:
-        raise Difference(f"status 3: {said.getvalue()[:300]}")
+    if status == 3 or (status and _has_to_succeed(case, target)):
+        raise Difference(f"status {status}: {said.getvalue()[:300]}")
     if status or case.command.startswith("check") or not _says_unchanged(json.loads(text.getvalue())):
         return f"{case.command}, status {status}"
     return f"{case.command}, {_copied(before, after, path.name, out.name)}"
+
+
+def _has_to_succeed(case: Untouched, target: str) -> bool:
+    """Whether a command has to end with status 0: a valid model is of its own format, and what is known is fixed."""
+    if case.seed >= 0:
+        return False
+    if case.form == "DxDispatch":  # it was written by a conversion
+        return case.command == "convert"
+    wanted, _ = promise(replace(case, target=target, overflow="wrap"))
+    if case.command == "convert":  # bfloat16 is no type of If and Loop in old opsets
+        return wanted != REFUSED and case.dtype != "bfloat16"
+    return bool(wanted) and not set(REFUSED) <= set(wanted) and case.command == "fix"
 
 
 def _own_format(path: Path) -> str:

@@ -114,6 +114,19 @@ def _computed(flow: Flow, name: str, left: int = _FOLLOWED) -> Array | None:
     return _unrounded(operator, arrays, np.dtype(TYPES[dtype].memory))
 
 
+def _joined_by_any_rule(a: Array, b: Array) -> bool:
+    """Whether two arrays have one alignment, NumPy's: B's axes may begin at another of A's by the rules of old."""
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return False
+    if a.ndim == b.ndim or 1 in (a.size, b.size):
+        return True
+    few, more = sorted((a.shape, b.shape), key=len)
+    behind = len(more) - len(few)
+    return not any(all(x in (1, y) for x, y in zip(few, more[at:], strict=False)) for at in range(behind))
+
+
 def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array | None:
     """What an operator gives in float32, where that has the type's own numbers alone."""
     if operator != "Cast" and any(one.dtype != dtype for one in given):
@@ -122,6 +135,8 @@ def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array
         if operator == "Cast":
             found = given[0].astype(np.float64)
         elif operator in _COMPUTED:
+            if len(given) > 1 and not _joined_by_any_rule(*given):
+                return None
             found = _COMPUTED[operator](*(one.astype(np.float32) for one in given))
         else:
             return None

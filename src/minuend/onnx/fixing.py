@@ -10,6 +10,7 @@ from minuend.errors import ConversionRefused, Unsupported, listed
 from minuend.models.occurrences import Occurrence
 from minuend.onnx.documents.constant_storage import store_raw
 from minuend.onnx.graphs.inlining import inlined
+from minuend.onnx.graphs.scope import model_opsets
 from minuend.onnx.graphs.walk import sub_nodes
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
@@ -55,6 +56,8 @@ class OnnxWork(Work):
             needless = self._inline(target)
             self._store(target)
             self._modernise(target)
+        elif self.options.version is not None and self._saturates_below(self.options.version):
+            self._reach(self.options.version)
         if not self.refused:
             self._before = ModelProto(functions=self.model.proto.functions)
             self._before.graph.node.extend(self.model.proto.graph.node)
@@ -95,6 +98,10 @@ class OnnxWork(Work):
         if done:
             self.changed = True
             self.changes.append(f"{done}, which {target.name} reads")
+
+    def _saturates_below(self, opset: int) -> bool:
+        """Whether it is of an earlier opset, which may lack the operators that saturate."""
+        return self.options.overflow == "saturate" and model_opsets(self.model.proto).get("", opset) < opset
 
     def _reach(self, opset: int) -> None:
         """Convert to the opset; what cannot be converted is refused, and the model stays as it was."""

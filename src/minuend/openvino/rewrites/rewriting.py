@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
+
 from minuend.errors import SpecError
 from minuend.files.streaming.reading import Array
 from minuend.models.occurrences import Occurrence
@@ -77,7 +79,7 @@ class OpenVinoRewriter(Rewriter):
         layer, node = _parts(occurrence)
         a, b = layer.sources()
         start = len(self.model.layers)
-        value = Tensor(node.a.element, result) if node.a.element in NARROW else result
+        value = Tensor(node.a.element, result.view(np.uint8)) if node.a.element in NARROW else result
         made = Builder(model=self.model).constant(layer.name, value, names=())
         self._put(layer, made.layer, start)
         return Written("became a Const", spot=_spot(occurrence, (a, b), made.layer))
