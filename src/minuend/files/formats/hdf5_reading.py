@@ -8,7 +8,6 @@ A child that exceeds its bounds, or crashes, is an error that names the file; it
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import math
@@ -26,6 +25,7 @@ from minuend.child import Child
 from minuend.child_pool import Pool
 from minuend.errors import FileFormatError
 from minuend.files.base import clipped
+from minuend.files.formats.hdf5_attributes import Reference, dtype_of, value_of
 from minuend.files.formats.hdf5_chunks import Chunks
 from minuend.files.streaming.reading import Array, Source
 from minuend.files.streaming.regions import Region, extent, tiles, whole
@@ -104,21 +104,11 @@ class Reader:
         return self.source.read(offset, size).data
 
 
-class Reference:
-    """A reference to a dataset of the file."""
-
-    def __init__(self, described: Any) -> None:
-        self.described = described
-
-
-class Empty:
-    """The value of an attribute without elements."""
-
-
 class Dataset:
     """A dataset, by what the child says of it; names are those of ``h5py.Dataset``."""
 
     compression = compression_opts = shuffle = fletcher32 = None
+    other: str = ""
 
     def __init__(self, file: File, stated: Mapping[str, Any], parts: Sequence[bytes]) -> None:
         self._error: str = stated.get("error", "")
@@ -129,7 +119,9 @@ class Dataset:
         self.shape = _shape(stated["shape"])
         self.maxshape = _shape(stated["maxshape"])
         self.chunks = _shape(stated["chunks"])
-        self.dtype = _dtype(stated["dtype"])
+        self.dtype = dtype_of(stated["dtype"])
+        if isinstance(stated["dtype"], dict):  # what HDF5 calls a type that is none of numbers
+            self.other = stated["dtype"].get("other", "string" if self.dtype.hasobject else "")
         self.is_enum: bool = stated["is_enum"]
         self.is_virtual: bool = stated["is_virtual"]
         self.external: bool = stated["external"]
@@ -138,7 +130,7 @@ class Dataset:
         for name, value in stated.get("filters", {}).items():
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
         self._filters: list[list[int]] | None = stated.get("direct")
-        self.fill = _value(stated["fill"], parts) if "fill" in stated else None
+        self.fill = value_of(stated["fill"], parts) if "fill" in stated else None
         self._chunks: Chunks | None = None
         self._turn = threading.Lock()
 
@@ -258,42 +250,5 @@ def _shape(stated: Sequence[int] | None) -> Any:
     return None if stated is None else tuple(stated)
 
 
-def _dtype(stated: Any) -> np.dtype[Any]:
-    """Return an element type by what the child calls it."""
-    if isinstance(stated, str):
-        with contextlib.suppress(TypeError):
-            return np.dtype(stated)
-        import ml_dtypes
-
-        return np.dtype(str(stated)) if not hasattr(ml_dtypes, stated) else np.dtype(getattr(ml_dtypes, stated))
-    if "text" in stated:
-        import h5py
-
-        text: np.dtype[Any] = h5py.string_dtype(*stated["text"])
-        return text
-    return np.dtype(object) if "other" in stated and stated["other"].startswith("object") else np.dtype([("of", "V1")])
-
-
 def _attributes(stated: Sequence[Any], parts: Sequence[bytes]) -> dict[str, Any]:
-    return {name: _value(value, parts) for name, value in stated}
-
-
-def _value(stated: Mapping[str, Any], parts: Sequence[bytes]) -> Any:
-    """Return a value of an attribute."""
-    if "text" in stated:
-        return stated["text"]
-    if "bytes" in stated:
-        return parts[stated["bytes"]]
-    if "empty" in stated:
-        return Empty()
-    if "reference" in stated:
-        return Reference(stated["reference"])
-    if "array" in stated:
-        found = np.frombuffer(parts[stated["array"]], _dtype(stated["dtype"])).reshape(stated["shape"])
-        return found[()] if stated["alone"] else found.copy()
-    if "list" in stated:
-        values = np.empty(len(stated["list"]), object)
-        for k, one in enumerate(stated["list"]):
-            values[k] = _value(one, parts)
-        return values.reshape(stated["shape"])
-    return None
+    return {name: value_of(value, parts) for name, value in stated}
