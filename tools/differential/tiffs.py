@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from differential.refusals import Reason, Why, unique
 from differential.subtracting import (
     BLOCKS,
     FLOATS,
@@ -166,27 +168,29 @@ def _compare(case: Case, folder: Path) -> str:
     if case.left_out and not case.nodata:  # of nodata values tifffile and GDAL make other pixels; ours are GDAL's
         leave_out(one)
     a, b = read(one), read(other)
-    refused = unread(one, a, case) or unread(other, b, case)
-    if case.broken:
-        raw = one.read_bytes()
-        one.write_bytes(raw[: case.seed % (len(raw) // (2 if case.flavor in ("pyramid", "series") else 1))])
-        refused = "cut off"
+    refused = unique([*unread(a, case), *unread(b, case)])
     names = [str(one), str(other)]
     x, y = a.bands, b.bands
     if case.band and not refused:
         names = [f"{name}::{min(case.band, len(z))}" for name, z in zip(names, (x, y), strict=True)]
         x, y = ([z[min(case.band, len(z)) - 1]] for z in (x, y))
-    refused = refused or ("other bands" if len(x) != len(y) else "")
-    refused = refused or ("other types" if x[0].dtype != y[0].dtype else "")
+    if not refused and len(x) != len(y):
+        refused += (Reason.NAMES(),)
+    if not refused and x[0].dtype != y[0].dtype:
+        refused += (Reason.TYPES(f"A is of {x[0].dtype} and B of {y[0].dtype};"),)
     found: list[Expected] = []
     for p, q in zip(x, y, strict=True) if not refused else ():
         try:
             np.broadcast_shapes(p.shape, q.shape)
         except ValueError:
-            refused = "other shapes"
+            refused += (Reason.SHAPES(),)
             break
         found.append(difference(Operand(p, held(case.nodata, p)), Operand(q, held(case.nodata_b, q)), case.overflow))
-        refused = refused or found[-1].refused
+    refused = unique([*refused, *(why for one in found for why in one.refused)])
+    if case.broken:
+        raw = one.read_bytes()
+        one.write_bytes(raw[: case.seed % (len(raw) // (2 if case.flavor in ("pyramid", "series") else 1))])
+        refused += (Reason.DAMAGED(one),)
     came = ours(names, str(out), overflow=case.overflow, block=case.block)
     if (what := settled(came, refused, out)) is not None:
         return what
@@ -373,18 +377,16 @@ def read(path: Path) -> Read:
         )
 
 
-def unread(path: Path, file: Read, case: Case) -> str:
+def unread(file: Read, case: Case) -> Iterator[Why]:
     """Why a file is not read."""
-    del path
     if case.dtype in LACKED:
-        return "no numbers that are subtracted"
+        yield Reason.TYPE()
     if sorted(file.axes)[-2:] != ["X", "Y"] or len(file.axes) > 3 or file.axes.count("X") > 1:
-        return f"axes {len(file.axes)}"
-    if file.deep and len(file.axes) == 2:
-        return "tiles of many planes, and one plane"
+        yield Reason.AXES(repr(file.axes))
+    elif file.deep and len(file.axes) == 2:
+        yield Reason.TILES_OF_PLANES()
     if file.compression == 34887 and file.swapped and file.bands[0].itemsize > 1:
-        return "LERC in a big-endian file"
-    return ""
+        yield Reason.BIG_ENDIAN("LERC")
 
 
 def held(text: str, array: Array) -> int | float | None:
