@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minuend.core import elements
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files.addresses import URL
 from minuend.files.base import (
@@ -174,8 +175,10 @@ def _tensor(
     stored: Stored,
     every_type: bool,
 ) -> Tensor:
-    from minuend.files.formats import zarr_headers
+    from minuend.files.formats import zarr_conventions, zarr_headers
 
+    if zarr_conventions.is_text(node):
+        raise DTypeError("types", f"{elements.refusal('string')}; expected numbers", where=where)
     zarr_headers.check(node, where)
     zarr_headers.check_form(node, where)
     array = opened()
