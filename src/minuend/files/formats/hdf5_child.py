@@ -307,7 +307,16 @@ class Works:
         import numpy as np
 
         dataset = self._file[head["name"]]
-        found = dataset[tuple(slice(*one) for one in head["region"])]
+        try:
+            found = dataset[tuple(slice(*one) for one in head["region"])]
+        except OSError as error:
+            lacks = [one for one in self._filters(dataset) if not self._package.h5z.filter_avail(one[0])]
+            if not lacks:
+                raise
+            name = lacks[0][3].decode(errors="replace")
+            raise OSError(
+                f"its filter {lacks[0][0]}, {name!r}, is not there: pip install hdf5plugin, or h5repack the file"
+            ) from error
         # An element without axes comes as one of Python or NumPy: without the byte order, or as text of a fixed width
         found = np.asarray(found, dataset.dtype)
         if not found.dtype.hasobject:

@@ -8,6 +8,8 @@ A child that exceeds its bounds, or crashes, is an error that names the file; it
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import itertools
 import json
 import math
@@ -41,6 +43,19 @@ _MOST_LINKS = 16
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+_PLUG_INS = "HDF5_PLUGIN_PATH"
+
+
+def _plug_ins() -> str:
+    """Return where installed packages have filters for HDF5's library, by which netCDF4 packs by zstd, say."""
+    found = []
+    for name in ("hdf5plugin", "netCDF4"):
+        with contextlib.suppress(ImportError, ValueError):
+            spec = importlib.util.find_spec(name)
+            found += [os.path.join(home, "plugins") for home in (spec and spec.submodule_search_locations) or ()]
+    return os.pathsep.join(path for path in found if os.path.isdir(path))
+
+
 class Process(Child):
     """The child process, which reads all files."""
 
@@ -48,8 +63,9 @@ class Process(Child):
         paths = json.dumps([path for path in sys.path if path])
         command = [sys.executable, "-I", worker.__file__, os.path.join(_HERE, "hdf5_child.py"), paths]
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        environment = threads | ({} if _PLUG_INS in os.environ else {_PLUG_INS: _plug_ins()})
         super().__init__(
-            "HDF5 is read in a process of its own", command, environment=threads, folder=False, greets=True
+            "HDF5 is read in a process of its own", command, environment=environment, folder=False, greets=True
         )
         self.opened: set[int] = set()
 
