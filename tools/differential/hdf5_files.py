@@ -51,7 +51,7 @@ EXTRAS = (
     "scales shifted", "bare scales", "_FillValue", "missing_value", "packed", "more names", "latest", "earliest",
     "user block", "ordered", "nodata list", "units shifted", "group attributes", "odd attributes", "committed type",
     "references", "enum attribute", "empty attribute", "compound attribute", "ragged attribute", "lost references",
-    "unread attribute",
+    "unread attribute", "many attributes", "unfiltered chunk",
 )  # fmt: skip
 
 
@@ -267,7 +267,23 @@ def _dataset(case: Case, side: str, file: Any, name: str, k: int, path: str) -> 
             dataset[: shape[0] // 2] = values[: shape[0] // 2]
         elif 0 not in shape:
             dataset[...] = values
+            if "unfiltered chunk" in case.extras:
+                _leave_unfiltered(dataset, values)
     _describe(case, side, file, dataset, values)
+
+
+def _leave_unfiltered(dataset: Any, values: Array) -> None:
+    """Write the first chunk again without its filters, as HDF5's mask of a chunk says."""
+    filters = dataset.id.get_create_plist()
+    codes = {filters.get_filter(k)[0] for k in range(filters.get_nfilters())}
+    if not dataset.chunks or not codes or codes - {1, 2, 3, 32000} or values.dtype.kind not in "iuf":
+        return
+    if values.dtype != dataset.dtype:  # h5py converts what is written
+        return
+    first = np.zeros(dataset.chunks, values.dtype)
+    part = values[tuple(slice(0, step) for step in dataset.chunks)]
+    first[tuple(slice(0, dim) for dim in part.shape)] = part
+    dataset.id.write_direct_chunk((0,) * values.ndim, first.tobytes(), (1 << len(codes)) - 1)
 
 
 def _describe(case: Case, side: str, file: Any, dataset: Any, values: Array | None) -> None:
@@ -340,6 +356,9 @@ def _describe_oddly(extras: Sequence[str], dataset: Any) -> None:
         rows = np.empty(2, object)
         rows[:] = [np.arange(3, dtype="i4"), np.zeros(0, "i4")]
         dataset.attrs.create("rows", rows, dtype=h5py.vlen_dtype("i4"))
+    if "many attributes" in extras:  # which HDF5 stores in another way than some
+        for k in range(12):
+            dataset.attrs[f"number {k}"] = np.arange(k)
     if "unread attribute" in extras:  # of a type that h5py lacks
         h5py.h5a.create(dataset.id, b"when", h5py.h5t.UNIX_D32LE, h5py.h5s.create(h5py.h5s.SCALAR))
 

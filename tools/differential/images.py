@@ -80,9 +80,9 @@ NUMBERS = {
 }
 """Modes of numbers, and their channels."""
 
-TIFF_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "I", "F", "I;16", "I;16B")
-OF_TIFF = {"L": "uint8", "LA": "uint8", "RGB": "uint8", "RGBA": "uint8", "CMYK": "uint8", "YCbCr": "uint8",
-           "LAB": "uint8", "P": "uint8", "I": "int32", "F": "float32", "I;16": "uint16", "I;16B": "uint16"}  # fmt: skip
+TIFF_MODES = (
+    "1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr", "LAB", "I", "F", "I;16", "I;16B", "I;16L",
+)  # fmt: skip
 PACKED = (None, "tiff_lzw", "tiff_adobe_deflate", "packbits", "tiff_deflate", "zstd", "lzma")
 
 
@@ -239,8 +239,8 @@ def write(path: Path, case: Case, mode: str, shape: tuple[int, int], k: int) -> 
 
 def pixels(case: Case, mode: str, shape: tuple[int, int], k: int, style: str) -> Array:
     """Random pixels of a mode."""
-    dtype = {"I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}.get(mode, "uint8")
-    count = {"LA": 2, "RGB": 3, "RGBA": 4, "CMYK": 4, "YCbCr": 3, "LAB": 3}.get(mode, 1)
+    dtype = {"I;16": "uint16", "I;16B": "uint16", "I;16L": "uint16", "I": "int32", "F": "float32"}.get(mode, "uint8")
+    count = {"LA": 2, "PA": 2, "RGB": 3, "RGBA": 4, "RGBX": 4, "CMYK": 4, "YCbCr": 3, "LAB": 3}.get(mode, 1)
     stated = number(case.nodata)
     spice = stated if stated is not None and 0 <= stated < 256 else None
     found = elements(case.seed * 3 + k, dtype, (*shape, count) if count > 1 else shape, style, spice)

@@ -45,6 +45,10 @@ SEPARATE = ("rasterio", "rasterio.shutil", "rasterio.control", "rasterio.rpc", "
 DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
 LACKED = ("complex64", "complex128", "complex_int16")
 EXACT = ("", "lzw", "deflate", "zstd", "lzma", "packbits", "lerc", "lerc_deflate", "lerc_zstd")
+BITS_OF = {"uint8": (1, 2, 3, 4, 5, 6, 7), "uint16": (9, 12, 15), "uint32": (17, 24, 31), "float32": (16, 24)}
+"""Types whose pixels GDAL stores in fewer bits."""
+FAX = ("ccittrle", "ccittfax3", "ccittfax4")
+"""Of images of one bit, which are refused."""
 LOSSY = ("jpeg", "webp", "webp lossless", "lerc 0.5")
 """Without JPEG of colours whose samples are fewer: decoders interpolate them in their own ways."""
 
@@ -103,7 +107,7 @@ class Case:
     palette: bool = False
     mask: str = ""
     mask_b: str = ""
-    overviews: bool = False
+    overviews: str = ""
     cog: bool = False
     nodata: str = ""
     nodata_b: str = ""
@@ -141,10 +145,12 @@ def draw(source: random.Random) -> Case:
         (source.choice(LOSSY) if source.random() < lossy else source.choice(EXACT)) for _ in range(2)
     )
     interleave = source.choice(("pixel", "band"))
+    nbits = source.choice(BITS_OF[dtype]) if dtype in BITS_OF and source.random() < 0.08 else 0
+    if nbits == 1 and source.random() < 0.5:
+        compress, compress_b = source.choice(FAX), source.choice(FAX)
     cog = source.random() < 0.06  # a copy, which has other GeoKeys for WKT; GDAL reads no heights of GeoTIFF 1.0
     upright = "+57" in crs or crs == "EPSG:6349"
     profile = weighted(source, {"GDALGeoTIFF": 10, "GeoTIFF": 1, "BASELINE": 1})
-    bits = {"uint8": (1, 2, 3, 4, 5, 6, 7), "uint16": (9, 12, 15), "uint32": (17, 24, 31), "float32": (16, 24)}
     aside = tuple(source.choice(known) for _ in range(source.choice((1, 2, 3)))) if source.random() < 0.06 else ()
     if source.random() < 0.5:
         aside = aside[:1] * 5
@@ -162,13 +168,13 @@ def draw(source: random.Random) -> Case:
         compress_b=compress_b,
         interleave=interleave,
         interleave_b=source.choice(("pixel", "band")),
-        nbits=source.choice(bits[dtype]) if dtype in bits and source.random() < 0.08 else 0,
+        nbits=nbits,
         photometric=weighted(source, {"": 12, "rgb": 2, "miniswhite": 1}),
         alpha=source.random() < 0.1,
         palette=source.random() < 0.04,
         mask=weighted(source, {"": 12, "internal": 1, "beside": 1}),
         mask_b=weighted(source, {"": 12, "internal": 1, "beside": 1}),
-        overviews=source.random() < 0.1,
+        overviews=weighted(source, {"": 8, "internal": 1, "beside": 1}),
         cog=cog,
         nodata=nodata,
         nodata_b=nodata if source.random() < 0.6 else source.choice(known),
@@ -365,7 +371,8 @@ def write(path: Path, case: Case, side: Side) -> None:
             if side.mask:
                 file.write_mask(np.random.default_rng(case.seed).integers(0, 2, side.shape[1:]).astype(bool))
         if case.overviews:
-            with rasterio.open(made, "r+") as file:
+            beside = "YES" if case.overviews == "beside" else "NO"
+            with rasterio.Env(TIFF_USE_OVR=beside), rasterio.open(made, "r+") as file:
                 file.build_overviews([2], rasterio.enums.Resampling.nearest)
         if made != path:
             copy(made, path, driver="COG", compress=side.compress.upper() if side.compress in EXACT[1:5] else "NONE")
@@ -427,6 +434,8 @@ def is_packed(side: Side) -> bool:
     """Whether GDAL has the compression for such pixels."""
     together = side.interleave == "pixel" and side.shape[0] in (3, 4)
     fit = {"webp": together, "jpeg": side.shape[0] < 5}
+    if side.compress in FAX:
+        return side.dtype == "uint8"
     if side.compress.startswith("lerc") and side.dtype not in DTYPES[:6] + DTYPES[8:]:
         return False
     name = side.compress.removesuffix(" lossless")

@@ -39,7 +39,7 @@ _TORCH = {
 }
 NUMPYS = ("float32", "float64", "float16", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 TORCHES = (*NUMPYS, *_TORCH)
-LACKED = ("bool", "complex64", "float4_e2m1fn_x2")
+LACKED = ("bool", "complex64", "float4_e2m1fn_x2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 NAMES = ("x", "model.layers.0.weight", "Größe", "a/b", "日", "with space", "a::b", "", 'quote"d', "x\ny", "-", "0")
 TEXTS: tuple[dict[str, str], ...] = (
     {},
@@ -173,7 +173,7 @@ def made(seed: int, dtype: str, shape: tuple[int, ...], style: str) -> Array:
     if dtype == "float4_e2m1fn_x2":
         # Two numbers are a byte, and the package writes no half ones: a tensor without axes has one number.
         return elements(seed, "uint8", shape or (1,), "bits").view("V1")
-    if dtype not in _TORCH:
+    if dtype not in _TORCH and not dtype.endswith("fnuz"):
         return elements(seed, dtype, shape, style)
     own = np.dtype(getattr(ml_dtypes, dtype))
     if style == "bits":
@@ -187,7 +187,7 @@ def as_torch(array: Array) -> Any:
     import torch
 
     name = "float4_e2m1fn_x2" if array.dtype.kind == "V" and array.dtype.name == "void8" else array.dtype.name
-    if name not in (*_TORCH, "float4_e2m1fn_x2"):
+    if name not in (*_TORCH, *LACKED[2:]):
         return torch.from_numpy(array.copy())
     raw = torch.from_numpy(array.view(f"u{array.itemsize}").copy())
     return raw.view(getattr(torch, name))

@@ -63,6 +63,7 @@ class Case:
     """Two TIFFs; fields that end in ``_b`` are of the second.
 
     Attributes:
+        by_tile: whether the tiles of separate bands lie in turn (GDAL's INTERLEAVE=TILE of 3.11 and newer).
         one_page: whether the planes of a stack have one page, as those of long ones do.
     """
 
@@ -90,6 +91,7 @@ class Case:
     nodata: str = ""
     nodata_b: str = ""
     left_out: bool = False
+    by_tile: bool = False
     one_page: bool = False
     style: str = "small"
     style_b: str = "small"
@@ -135,6 +137,7 @@ def draw(source: random.Random) -> Case:
             separate=(False, True),
             white=(False, False, False, True),
             left_out=(False, False, False, True),
+            by_tile=(False, False, True),
             one_page=(False, False, False, True),
             style=STYLES,
             style_b=STYLES,
@@ -167,6 +170,8 @@ def _compare(case: Case, folder: Path) -> str:
         return f"not written: {type(error).__name__}"
     if case.left_out and not case.nodata:  # of nodata values tifffile and GDAL make other pixels; ours are GDAL's
         leave_out(one)
+    if case.by_tile:
+        in_turn(one, case.bands if case.form in ("interleaved", "bands") else 3 + (case.form == "rgba"))
     a, b = read(one), read(other)
     refused = unique([*unread(a, case), *unread(b, case)])
     names = [str(one), str(other)]
@@ -326,6 +331,27 @@ def shape_of(case: Case) -> tuple[tuple[int, ...], dict[str, Any]]:
         return (case.bands, rows, columns), {"photometric": grey, "volumetric": True}
     shape = {"bands": (case.bands, rows, columns), "two axes": (2, case.bands, rows, columns)}
     return shape.get(case.form, (rows, columns)), {"photometric": grey}
+
+
+def in_turn(path: Path, bands: int) -> None:
+    """Have the tiles of a file's separate bands lie in turn: that of the first band, of the second one, and so on."""
+    import tifffile
+
+    with tifffile.TiffFile(path, mode="r+") as file:
+        page: Any = file.pages.first
+        count = len(page.dataoffsets)
+        if not page.is_tiled or page.is_contiguous or page.planarconfig != 2 or bands < 2 or count % bands:
+            return
+        offsets, sizes = page.tags[324].value, page.tags[325].value
+        stream, moved = file.filehandle, [0] * count
+        for k in range(count):
+            at = k % bands * (count // bands) + k // bands
+            stream.seek(offsets[at])
+            data = stream.read(sizes[at])
+            stream.seek(0, 2)
+            moved[at] = stream.tell()
+            stream.write(data)
+        page.tags[324].overwrite(tuple(moved))
 
 
 def leave_out(path: Path) -> None:
