@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ import numpy as np
 
 from differential import subtracting
 from differential.labelled import FLOATS, INTEGERS, numbers
+from differential.refusals import Reason, Why
 from differential.separate import Crashed, separately
 from differential.surface import Difference, Surface
 
@@ -42,14 +43,15 @@ LAYOUTS = (
 FILTERS = ("gzip", "lzf", "shuffle", "fletcher32", "szip", "scaleoffset", "nbit")
 NAMES = ("v", "g/v", "größe", "a b", "outer/inner/v", "v.1", "日本")
 LINKS = (
-    "soft", "hard", "external link", "dangling", "soft group", "null beside", "text beside", "empty group",
-    "named type", "soft selected", "hard selected",
+    "soft", "hard", "external link", "dangling", "soft group", "null beside", "text beside", "others beside",
+    "empty group", "named type", "soft selected", "hard selected",
 )  # fmt: skip
 EXTRAS = (
     "partly written", "fill value", "nan fill", "unwritten", "attributes", "labels", "scales", "two scales",
     "scales shifted", "bare scales", "_FillValue", "missing_value", "packed", "more names", "latest", "earliest",
     "user block", "ordered", "nodata list", "units shifted", "group attributes", "odd attributes", "committed type",
-    "references", "enum attribute", "empty attribute", "compound attribute",
+    "references", "enum attribute", "empty attribute", "compound attribute", "ragged attribute", "lost references",
+    "unread attribute", "many attributes", "unfiltered chunk",
 )  # fmt: skip
 
 
@@ -265,7 +267,23 @@ def _dataset(case: Case, side: str, file: Any, name: str, k: int, path: str) -> 
             dataset[: shape[0] // 2] = values[: shape[0] // 2]
         elif 0 not in shape:
             dataset[...] = values
+            if "unfiltered chunk" in case.extras:
+                _leave_unfiltered(dataset, values)
     _describe(case, side, file, dataset, values)
+
+
+def _leave_unfiltered(dataset: Any, values: Array) -> None:
+    """Write the first chunk again without its filters, as HDF5's mask of a chunk says."""
+    filters = dataset.id.get_create_plist()
+    codes = {filters.get_filter(k)[0] for k in range(filters.get_nfilters())}
+    if not dataset.chunks or not codes or codes - {1, 2, 3, 32000} or values.dtype.kind not in "iuf":
+        return
+    if values.dtype != dataset.dtype:  # h5py converts what is written
+        return
+    first = np.zeros(dataset.chunks, values.dtype)
+    part = values[tuple(slice(0, step) for step in dataset.chunks)]
+    first[tuple(slice(0, dim) for dim in part.shape)] = part
+    dataset.id.write_direct_chunk((0,) * values.ndim, first.tobytes(), (1 << len(codes)) - 1)
 
 
 def _describe(case: Case, side: str, file: Any, dataset: Any, values: Array | None) -> None:
@@ -309,15 +327,40 @@ def _describe_oddly(extras: Sequence[str], dataset: Any) -> None:
     """Give attributes to a dataset that are no numbers and no text."""
     import h5py
 
-    if "references" in extras:  # to an object beside it, which only the file itself has
+    home = dataset.file
+    if "references" in extras:
         dataset.attrs["of"] = dataset.ref
+        dataset.attrs["home"] = dataset.parent.ref
+        dataset.attrs["all"] = np.array([dataset.ref, home.ref], h5py.ref_dtype)
+        dataset.attrs.create("none", h5py.h5r.Reference(), dtype=h5py.ref_dtype)
+        dataset.attrs["record of"] = np.array([(dataset.ref, 1)], [("to", h5py.ref_dtype), ("n", "i4")])
+        home.attrs["first"] = dataset.ref
+    if "lost references" in extras:
         dataset.attrs["part"] = dataset.regionref[...]
+        dataset.attrs["beside"] = home.require_group("beside").ref
+        dataset.attrs["both"] = np.array([dataset.ref, home["beside"].ref], h5py.ref_dtype)
+        dataset.attrs["record beside"] = np.array((home["beside"].ref, 1), [("to", h5py.ref_dtype), ("n", "i4")])
     if "enum attribute" in extras:
         dataset.attrs.create("state", 1, dtype=h5py.enum_dtype({"off": 0, "on": 1}, "i1"))
+        dataset.attrs.create("states", [1, 0], dtype=h5py.enum_dtype({"off": 0, "on": 1}, ">i2"))
     if "empty attribute" in extras:
         dataset.attrs["nothing"] = h5py.Empty("f4")
+        dataset.attrs["no text"] = h5py.Empty(h5py.string_dtype())
+        home.attrs["no letters"] = h5py.Empty("S3")
     if "compound attribute" in extras:
-        dataset.attrs["pair"] = np.array((1, 2.5), [("x", "i4"), ("y", "f8")])
+        pair = np.array((1, 2.5), [("x", "i4"), ("y", ">f8")])
+        dataset.attrs["pair"] = home.attrs["pair"] = pair
+        words = [("x", "u1", (2,)), ("t", h5py.string_dtype()), ("in", [("k", "?"), ("c", "c8"), ("s", "S4")])]
+        dataset.attrs["records"] = np.array([([1, 2], "é", (True, 2j, b"ab"))] * 2, words)
+    if "ragged attribute" in extras:
+        rows = np.empty(2, object)
+        rows[:] = [np.arange(3, dtype="i4"), np.zeros(0, "i4")]
+        dataset.attrs.create("rows", rows, dtype=h5py.vlen_dtype("i4"))
+    if "many attributes" in extras:  # which HDF5 stores in another way than some
+        for k in range(12):
+            dataset.attrs[f"number {k}"] = np.arange(k)
+    if "unread attribute" in extras:  # of a type that h5py lacks
+        h5py.h5a.create(dataset.id, b"when", h5py.h5t.UNIX_D32LE, h5py.h5s.create(h5py.h5s.SCALAR))
 
 
 def _links(case: Case, side: str, file: Any, path: str) -> None:
@@ -340,6 +383,10 @@ def _links(case: Case, side: str, file: Any, path: str) -> None:
                 file["null"] = h5py.Empty("f4")
             case "text beside":
                 file["words"] = "some words"
+            case "others beside":  # which must not keep anybody from reading the one that is selected
+                file["opaque"] = np.zeros(2, "V4")
+                for other in ("array", "reference", "ragged", "compound", "enum"):
+                    file.create_dataset(other, (2,), stored_type(other, "<"))
             case "empty group":
                 file.create_group("nothing in it")
             case "named type":
@@ -349,18 +396,13 @@ def _links(case: Case, side: str, file: Any, path: str) -> None:
 # ---- what must be refused ------------------------------------------------------------------------------------------
 
 
-def why_refused(case: Case, a: Any, b: Any, selected: bool) -> str:
-    """Return the rule by which two files must be refused."""
+def why_refused(case: Case, a: Any, b: Any, selected: bool) -> tuple[Why, ...]:
+    """Return the rules by which two files must be refused."""
     names = [set(_datasets(one)) for one in (a, b)]
-    if not selected:
-        if names[0] != names[1]:
-            return "names"
-        if {"null", "words"} & names[0]:
-            return "no numbers"
-    for name in [*_picked(case)] if selected else sorted(names[0]):
-        if reason := _why_pair(case, a[name], b[name]):
-            return reason
-    return ""
+    if not selected and names[0] != names[1]:
+        return (Reason.NAMES(*map(repr, sorted(names[0] ^ names[1]))),)
+    chosen = [*_picked(case)] if selected else sorted(names[0])
+    return tuple(reason for name in chosen for reason in _why_pair(case, name, a[name], b[name]))
 
 
 def _datasets(file: Any) -> list[str]:
@@ -377,34 +419,50 @@ def _datasets(file: Any) -> list[str]:
     return found
 
 
-def _why_pair(case: Case, x: Any, y: Any) -> str:
-    for one in (x, y):
-        if one.is_virtual or one.external:
-            return "in other files"
-        kind = one.dtype
-        if one.shape is None or kind.kind not in "iuf" or kind.metadata or kind.itemsize > 8 or kind.shape:
-            return "no numbers"
+def _why_pair(case: Case, name: str, x: Any, y: Any) -> Iterator[Why]:
+    own = [reason for one in (x, y) for reason in _why_one("" if _picked(case) else name, one)]
+    if own:
+        yield from own
+        return
     if x.dtype.newbyteorder("=") != y.dtype.newbyteorder("="):
-        return "types"
+        yield Reason.TYPES(f"A is of {x.dtype.name} and B of {y.dtype.name};")
+        return
     try:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
-        return "shapes"
+        yield Reason.SHAPES()
+        return
     if x.attrs.get("scale_factor", 1) != y.attrs.get("scale_factor", 1):
-        return "scale"
+        yield Reason.SCALE()
     for p, q in zip(reversed(list(x.dims)), reversed(list(y.dims)), strict=False):
         if len(p) and len(q) and p[0].shape == q[0].shape:
+            label = repr(p[0].name.rpartition("/")[2])
             if p[0].attrs["units"] != q[0].attrs["units"]:
-                return "units"
+                yield Reason.COORDINATE_MEANING(label, "different units: ")
             if not np.array_equal(p[0][...], q[0][...]):
-                return "coordinates"
+                yield Reason.COORDINATES(label)
     if case.overflow in ("error", "widen") and x.dtype.kind in "iu":
         exact = _exact(x[...]) - _exact(y[...])
-        info = np.iinfo(x.dtype if case.overflow == "error" else f"int{min(64, 16 * x.dtype.itemsize)}")
-        outside = np.asarray((exact < info.min) | (exact > info.max), bool)
-        if (outside & ~np.broadcast_to(_marked(x) | _marked(y), outside.shape)).any():
-            return "overflow"
-    return ""
+        out = np.dtype(
+            x.dtype.newbyteorder("=") if case.overflow == "error" else f"int{min(64, 16 * x.dtype.itemsize)}"
+        )
+        lost = np.asarray((exact < np.iinfo(out).min) | (exact > np.iinfo(out).max), bool)
+        lost &= ~np.broadcast_to(_marked(x) | _marked(y), lost.shape)
+        if lost.any():
+            yield subtracting.overflowing(lost, out)
+
+
+def _why_one(name: str, one: Any) -> Iterator[Why]:
+    """Say why a dataset is not subtracted, whatever the other one is."""
+    import h5py
+
+    kind = one.dtype
+    if one.is_virtual or one.external:
+        yield Reason.ELSEWHERE(name, "virtual" if one.is_virtual else "external")
+    if one.shape is None:
+        yield Reason.NO_ELEMENTS(name)
+    elif kind.kind not in "iuf" or kind.metadata or kind.itemsize > 8 or kind.shape:
+        yield Reason.TYPE(name, "'string'" if kind.hasobject and h5py.check_string_dtype(kind) else "")
 
 
 def _exact(values: Array) -> Any:
@@ -469,7 +527,7 @@ def compare(case: Case, folder: Path) -> str:
     came = subtracting.ours([path + pick for path in paths], out, case.block, overflow=case.overflow)
     if outcome := subtracting.settled(came, reason, out):
         return outcome
-    separately(_check_file, case, paths, out, {one.name: one for one in came.tensors})
+    separately(_check_file, case, paths, out, {one.name: one for one in came.tensors}, came.notes)
     return "equal"
 
 
@@ -483,8 +541,8 @@ def _written(case: Case, paths: Sequence[str]) -> str:
     return ""
 
 
-def _refusal(case: Case, paths: Sequence[str]) -> str | None:
-    """Return why two files must be refused, ``""`` where they must not; ``None`` where h5py does not read them."""
+def _refusal(case: Case, paths: Sequence[str]) -> tuple[Why, ...] | None:
+    """Return why two files must be refused, if so; ``None`` where h5py does not read them."""
     import h5py
 
     with h5py.File(paths[0]) as a, h5py.File(paths[1]) as b:
@@ -496,20 +554,25 @@ def _refusal(case: Case, paths: Sequence[str]) -> str | None:
             return None
 
 
-def _check_file(case: Case, paths: Sequence[str], out: str, reported: Mapping[str, Any]) -> None:
+def _check_file(case: Case, paths: Sequence[str], out: str, reported: Mapping[str, Any], notes: Sequence[str]) -> None:
     import h5py
 
     with h5py.File(paths[0]) as a, h5py.File(paths[1]) as b, h5py.File(out) as c:
-        _check(case, a, b, c, reported)
+        _check(case, a, b, c, reported, notes)
 
 
 def _picked(case: Case) -> tuple[str, ...]:
     """Return the name of the one dataset that is selected, if one is."""
-    selected = {"soft selected": "a soft link", "hard selected": "a second name", "null beside": case.name}
+    selected = {
+        "soft selected": "a soft link",
+        "hard selected": "a second name",
+        "null beside": case.name,
+        "others beside": case.name,
+    }
     return tuple(selected[one] for one in case.links if one in selected)[:1]
 
 
-def _check(case: Case, a: Any, b: Any, c: Any, reported: Mapping[str, Any]) -> None:
+def _check(case: Case, a: Any, b: Any, c: Any, reported: Mapping[str, Any], notes: Sequence[str]) -> None:
     names = {*_picked(case)} or set(_datasets(a))
     if set(_datasets(c)) != names:
         raise Difference(f"ours has the datasets {sorted(_datasets(c))}, theirs {sorted(names)}")
@@ -524,12 +587,12 @@ def _check(case: Case, a: Any, b: Any, c: Any, reported: Mapping[str, Any]) -> N
             raise Difference(f"{name} at {at}: ours {came.reshape(-1)[at]}, theirs {values.reshape(-1)[at]}")
         _check_report(reported[name], x, y, came)
         owner = y if x.shape != z.shape and y.shape == z.shape and any(map(len, y.dims)) else x
-        _check_attributes(case, name, owner, z)
+        _check_attributes(name, owner, z, notes)
+        _check_nodata(name, owner, z)
         if owner.shape == z.shape:
             _check_scales(name, owner, z)
             _check_storage(name, x, z)
-    if "group attributes" in case.extras and c.attrs.get("title") != "the file":
-        raise Difference("ours has no title of the file, theirs has one")
+    _check_attributes("/", a, c, notes)
 
 
 def _check_report(reported: Any, x: Any, y: Any, came: Array) -> None:
@@ -546,37 +609,72 @@ def _bits(values: Array) -> Array:
     return plain.reshape(-1).view(f"u{plain.dtype.itemsize}")
 
 
-_OWN = {"DIMENSION_LIST", "DIMENSION_LABELS", "_FillValue", "missing_value", "_Netcdf4Dimid", "_Netcdf4Coordinates"}
-_LEFT = {"of", "part", "pair", "nothing"}
-"""Attributes that the difference lacks, or has as another type: see ``found/hdf5.json``."""
+_OWN = {
+    "when",
+    "DIMENSION_LIST",
+    "DIMENSION_LABELS",
+    "_FillValue",
+    "missing_value",
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+}
+"""Attributes that a difference has by rules of its own."""
 
 
-def _check_attributes(case: Case, name: str, x: Any, z: Any) -> None:
-    came, theirs = ({key: value for key, value in one.attrs.items() if key not in _OWN | _LEFT} for one in (z, x))
-    if set(came) != set(theirs):
-        raise Difference(f"{name}: ours has the attributes {sorted(came)}, theirs {sorted(theirs)}")
-    for key, value in theirs.items():
-        if not _same(came[key], value):
-            raise Difference(f"{name}: the attribute {key} is {came[key]!r}, theirs {value!r}")
+def _check_attributes(where: str, x: Any, z: Any, reported: Sequence[str]) -> None:
+    """Compare attributes with h5py's, their types and shapes too; what is lost has to be reported."""
+    theirs, came = ({key: one.attrs.get_id(key) for key in one.attrs if key not in _OWN} for one in (x, z))
+    lost = {key for key in theirs if _is_lost(x, z, key)}
+    for key in lost:
+        if not any(note.startswith(f"the attribute {key!r} of {where!r} refers to ") for note in reported):
+            raise Difference(f"{where}: the attribute {key} is lost, and no note says so")
+    if set(came) != set(theirs) - lost:
+        raise Difference(f"{where}: ours has the attributes {sorted(came)}, theirs {sorted(set(theirs) - lost)}")
+    for key, ours in came.items():
+        value, own = x.attrs[key], z.attrs[key]
+        alone = theirs[key].shape == (1,)  # which other formats have as a number or a text, and so has ours
+        if _shown(value, x, alone=alone) != _shown(own, z, alone=alone):
+            raise Difference(f"{where}: the attribute {key} is {own!r}, theirs {value!r}")
+        if not ours.get_type().equal(theirs[key].get_type()):
+            raise Difference(f"{where}: the attribute {key} is of {ours.dtype}, theirs of {theirs[key].dtype}")
+        if ours.shape != theirs[key].shape and not (alone and ours.shape == ()):
+            raise Difference(f"{where}: the attribute {key} is of the shape {ours.shape}, theirs {theirs[key].shape}")
+
+
+def _is_lost(x: Any, z: Any, key: str) -> bool:
+    """Whether an attribute refers to what ours has not, or to a part of a dataset."""
+    import h5py
+
+    value = x.attrs[key]
+    record = isinstance(value, np.ndarray | np.void) and "to" in (value.dtype.names or ())
+    for one in np.ravel(value["to"] if record else value):
+        if isinstance(one, h5py.RegionReference):
+            return bool(one)
+        if isinstance(one, h5py.Reference) and one and x.file[one].name not in z.file:
+            return True
+    return False
+
+
+def _shown(value: Any, of: Any, *, alone: bool) -> Any:
+    """An attribute's value as text; a reference as the name of what it leads to."""
+    import h5py
+
+    if isinstance(value, h5py.Empty):
+        return f"nothing of {value.dtype}"
+    if isinstance(value, h5py.Reference):
+        return of.file[value].name if value else "to nothing"
+    if isinstance(value, np.ndarray | np.void) and value.dtype.names:
+        return [_shown(np.asarray(value)[name], of, alone=alone) for name in value.dtype.names]
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        found = [_shown(one, of, alone=False) for one in value.flat]
+        return found[0] if alone else found
+    return repr(np.ravel(value)[0] if alone else value)
+
+
+def _check_nodata(name: str, x: Any, z: Any) -> None:
     value = _nodata(x)
     if value is not None and (_nodata(z) is None or float(_nodata(z)) != float(value)):
         raise Difference(f"{name}: ours states the nodata {_nodata(z)}, theirs {value}")
-    del case
-
-
-def _same(one: Any, other: Any) -> bool:
-    x, y = np.asarray(one), np.asarray(other)
-    if x.dtype.kind in "OSU" or y.dtype.kind in "OSU":
-        return [_text(v) for v in x.flat] == [_text(v) for v in y.flat]
-    return (
-        x.size == y.size
-        and x.dtype.newbyteorder("=") == y.dtype.newbyteorder("=")
-        and bool(np.array_equal(x.reshape(-1), y.reshape(-1), equal_nan=x.dtype.kind == "f"))
-    )
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _check_scales(name: str, x: Any, z: Any) -> None:

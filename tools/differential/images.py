@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from differential.refusals import Reason, Why
 from differential.subtracting import (
     BLOCKS,
     POLICIES,
@@ -79,9 +80,9 @@ NUMBERS = {
 }
 """Modes of numbers, and their channels."""
 
-TIFF_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "I", "F", "I;16", "I;16B")
-OF_TIFF = {"L": "uint8", "LA": "uint8", "RGB": "uint8", "RGBA": "uint8", "CMYK": "uint8", "YCbCr": "uint8",
-           "LAB": "uint8", "P": "uint8", "I": "int32", "F": "float32", "I;16": "uint16", "I;16B": "uint16"}  # fmt: skip
+TIFF_MODES = (
+    "1", "L", "LA", "P", "PA", "RGB", "RGBX", "RGBA", "CMYK", "YCbCr", "LAB", "I", "F", "I;16", "I;16B", "I;16L",
+)  # fmt: skip
 PACKED = (None, "tiff_lzw", "tiff_adobe_deflate", "packbits", "tiff_deflate", "zstd", "lzma")
 
 
@@ -165,20 +166,21 @@ def _compare(case: Case, folder: Path) -> str:
     mode_b = case.mode_b or case.mode
     a = write(one, case, case.mode, (case.rows, case.columns), 1)
     b = write(other, case, mode_b, shape_b(case), 2)
-    refused = damage(one, case) or unread(case, case.mode) or unread(case, mode_b)
+    refused = (*damage(one, case), *unread(case, case.mode), *unread(case, mode_b))
     nodata = number(case.nodata)
     x, y = ([Operand(band, None) for band in image] for image in (a, b))
-    refused = refused or refusal(case, a, b, nodata)
+    if not any(one.reason in NO_NUMBERS for one in refused):
+        refused += refusal(case, a, b, nodata)
     found = []
-    for p, q in zip(x, y, strict=True) if not refused else ():
+    for p, q in zip(x, y, strict=True) if {one.reason for one in refused} <= {Reason.DAMAGED} else ():
         whole = np.broadcast_shapes(p.array.shape, q.array.shape)
         first, second = (Operand(o.array, None if o.array.size == 1 != np.prod(whole) else nodata) for o in (p, q))
         found.append(difference(first, second, case.overflow))
-        refused = refused or found[-1].refused
-    if not refused and case.suffix == "png":
-        refused = unwritten(case, found[0].array)
-    if not refused and case.suffix == "tif" and case.out == "npy" and len(found) > 1:
-        refused = "several bands for one array"
+    refused += tuple(why for one in found for why in one.refused)
+    if found and case.suffix == "png":
+        refused += unwritten(case, found[0].array)
+    if case.suffix == "tif" and case.out == "npy" and len(found) > 1:
+        refused += (Reason.SEVERAL_FOR_ONE(),)
     came = ours((str(one), str(other)), str(out), overflow=case.overflow, nodata=nodata, block=case.block)
     if (what := settled(came, refused, out)) is not None:
         return what
@@ -237,8 +239,8 @@ def write(path: Path, case: Case, mode: str, shape: tuple[int, int], k: int) -> 
 
 def pixels(case: Case, mode: str, shape: tuple[int, int], k: int, style: str) -> Array:
     """Random pixels of a mode."""
-    dtype = {"I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}.get(mode, "uint8")
-    count = {"LA": 2, "RGB": 3, "RGBA": 4, "CMYK": 4, "YCbCr": 3, "LAB": 3}.get(mode, 1)
+    dtype = {"I;16": "uint16", "I;16B": "uint16", "I;16L": "uint16", "I": "int32", "F": "float32"}.get(mode, "uint8")
+    count = {"LA": 2, "PA": 2, "RGB": 3, "RGBA": 4, "RGBX": 4, "CMYK": 4, "YCbCr": 3, "LAB": 3}.get(mode, 1)
     stated = number(case.nodata)
     spice = stated if stated is not None and 0 <= stated < 256 else None
     found = elements(case.seed * 3 + k, dtype, (*shape, count) if count > 1 else shape, style, spice)
@@ -343,7 +345,7 @@ def write_tiff(path: Path, case: Case, mode: str, shape: tuple[int, int], k: int
     return [array] if array.ndim == 2 else list(np.moveaxis(array, -1, 0))
 
 
-def damage(path: Path, case: Case) -> str:
+def damage(path: Path, case: Case) -> tuple[Why, ...]:
     """Break a file."""
     if case.broken and case.suffix == "png" and case.frames == 1:
         raw = bytearray(path.read_bytes())
@@ -353,34 +355,38 @@ def damage(path: Path, case: Case) -> str:
         else:
             raw[at] ^= 1 << case.seed % 8
         path.write_bytes(raw)
-        return "damaged"
-    return ""
+        return (Reason.DAMAGED(path),)
+    return ()
 
 
 # ---- what is expected ---------------------------------------------------------------------------------------------
 
 
-def unread(case: Case, mode: str) -> str:
+NO_NUMBERS = (Reason.TYPE, Reason.PALETTE, Reason.BITS)
+
+
+def unread(case: Case, mode: str) -> tuple[Why, ...]:
     """Why a mode is not read."""
     if case.suffix == "tif":
-        return "one bit" if mode == "1" else ""
+        return (Reason.TYPE("'bool'"),) if mode == "1" else ()
     if mode not in NUMBERS:
-        return "palettes and pixels of less than 8 bits"
+        palette = mode[0] == "P" or mode.endswith("P")
+        return (Reason.PALETTE() if palette else Reason.BITS(f"{mode.split()[1] if ' ' in mode else mode} bits"),)
     if case.clear and mode == case.mode and mode in ("L", "RGB", "I;16"):
-        return "a colour that stands for transparency"
-    return ""
+        return (Reason.TRANSPARENT(),)
+    return ()
 
 
-def refusal(case: Case, a: list[Array], b: list[Array], nodata: Any) -> str:
+def refusal(case: Case, a: list[Array], b: list[Array], nodata: Any) -> tuple[Why, ...]:
     """Why two images are not subtracted."""
     if len(a) != len(b):
-        return "other bands"
+        return (Reason.NAMES(f"'{max(len(a), len(b))}'"),)
     if a[0].dtype != b[0].dtype:
-        return "other types"
+        return (Reason.TYPES(f"A is of {a[0].dtype} and B of {b[0].dtype};"),)
     try:
         whole = np.broadcast_shapes(a[0].shape, b[0].shape)
     except ValueError:
-        return "other shapes"
+        return (Reason.SHAPES(),)
     for image in (a, b):
         if nodata is not None and not (image[0].size == 1 != np.prod(whole)):
             low, high = (
@@ -389,19 +395,17 @@ def refusal(case: Case, a: list[Array], b: list[Array], nodata: Any) -> str:
                 else (-1e38, 1e38)
             )
             if not low <= nodata <= high:
-                return "nodata beyond the type"
-    return ""
+                return (Reason.NODATA_GIVEN(nodata, image[0].dtype),)
+    return ()
 
 
-def unwritten(case: Case, array: Array) -> str:
+def unwritten(case: Case, array: Array) -> tuple[Why, ...]:
     """Why a difference is not written."""
-    if case.out == "tif":
-        return "" if array.ndim == 2 else "three axes in a TIFF"
     if case.out == "npy":
-        return ""
-    if array.dtype.name not in ("uint8", "uint16"):
-        return "types of PNG"
-    return ""
+        return ()
+    if case.out == "tif":
+        return () if array.ndim == 2 else (Reason.NO_IMAGE("bands of rows and columns"),)
+    return () if array.dtype.name in ("uint8", "uint16") else (Reason.NO_WORD(array.dtype),)
 
 
 def read(path: Path) -> Array:

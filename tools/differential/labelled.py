@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from differential import subtracting
+from differential.refusals import Reason, Why
 from differential.surface import Difference
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -390,68 +391,76 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def why_refused(case: Case, a: Any, b: Any) -> str:
-    """Return the rule by which the two must be refused; ``""`` where they have to be computed."""
+def why_refused(case: Case, a: Any, b: Any) -> tuple[Why, ...]:
+    """Return the rules by which the two must be refused; none where they have to be computed."""
     names = [set(one.data_vars) for one in (a, b)]
     if "one selected" in case.extras:
         names = [{case.names[0]}, {case.names[0]}]
     elif names[0] != names[1] and not case.common:
-        return "names"
-    for name in sorted(names[0] & names[1]):
-        if reason := _why_pair(case, a, b, name):
-            return reason
-    return ""
+        return (Reason.NAMES(*(repr(name) for name in sorted(names[0] ^ names[1]))),)
+    return tuple(reason for name in sorted(names[0] & names[1]) for reason in _why_pair(case, a, b, name))
 
 
-def _why_pair(case: Case, a: Any, b: Any, name: str) -> str:
+def _why_pair(case: Case, a: Any, b: Any, name: str) -> Iterator[Why]:
     x, y = a[name], b[name]
-    if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
-        return "no numbers"
-    if x.dtype.newbyteorder("=") != y.dtype.newbyteorder("="):
-        return "types"
-    try:
-        shape = np.broadcast_shapes(x.shape, y.shape)
-    except ValueError:
-        return "shapes"
     for one in (x, y):
-        attributes = raw_attributes(one)
-        if one.dtype.kind in "iu" and (attributes.get("dtype") == "bool"):
-            return "bool"
+        if one.dtype.kind not in "iuf":
+            yield Reason.TYPE(name)
+        elif one.dtype.kind in "iu" and raw_attributes(one).get("dtype") == "bool":
+            yield Reason.TYPE("'bool'", name)
+    if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
+        return
+    if x.dtype.newbyteorder("=") != y.dtype.newbyteorder("="):
+        yield Reason.TYPES(f"A is of {x.dtype.name} and B of {y.dtype.name};")
+        return
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        yield Reason.SHAPES()
+        return
     if case.out == ".nc" and x.dtype == "float16":
-        return "netCDF has no float16"
-    if reason := _why_meaning(x, y) or _why_place(a, b, name):
-        return reason
-    if case.overflow == "error" and _overflows(x, y):
-        return "overflow"
-    if case.overflow == "widen" and x.dtype == np.uint64:
-        values = [*_values_of_nodata(x), *_values_of_nodata(y)][:1]
-        if (values and values[0] > np.iinfo(np.int64).max) or _overflows(x, y, np.int64):
-            return "overflow"
-    if case.overflow == "widen" and x.dtype == np.int64 and _overflows(x, y):
-        return "overflow"
-    del shape
-    return ""
+        yield Reason.NO_WORD("float16")
+    yield from _why_meaning(x, y)
+    yield from _why_place(a, b, name)
+    yield from _why_computed(case, x, y)
 
 
-def _why_meaning(x: Any, y: Any) -> str:
+def _why_computed(case: Case, x: Any, y: Any) -> Iterator[Why]:
+    if x.dtype.kind == "f" or case.overflow not in ("error", "widen"):
+        return
+    out = subtracting.result_type(x.dtype, case.overflow)
+    if case.overflow == "widen":
+        stating = [*_values_of_nodata(x), *_values_of_nodata(y)][:1]
+        if stating and not np.iinfo(out).min <= stating[0] <= np.iinfo(out).max:
+            yield Reason.NODATA_STATED(stating[0])
+            return
+    exact, info = exact_difference(x.values, y.values), np.iinfo(out)
+    lost = np.asarray((exact < info.min) | (exact > info.max), bool)
+    # A difference of one element and more has nodata only where a file states some.
+    lost &= ~np.broadcast_to(marked(x) | marked(y), lost.shape)
+    if lost.any():
+        yield subtracting.overflowing(lost, out)
+
+
+def _why_meaning(x: Any, y: Any) -> Iterator[Why]:
     p, q = raw_attributes(x), raw_attributes(y)
     if float(p.get("scale_factor", 1)) != float(q.get("scale_factor", 1)):
-        return "scale"
+        yield Reason.SCALE()
     if float(p.get("add_offset", 0)) != float(q.get("add_offset", 0)):
-        return "offset"
+        yield Reason.SCALE()
     units = [str(one.get("units", "")) for one in (p, q)]
     if all("since" in one for one in units):
-        return "origin" if units[0] != units[1] or p.get("calendar") != q.get("calendar") else ""
-    if all(units) and _UNITS.get(units[0], units[0]) != _UNITS.get(units[1], units[1]):
-        return "units"
-    return ""
+        if units[0] != units[1] or p.get("calendar") != q.get("calendar"):
+            yield Reason.ORIGIN(*units)
+    elif all(units) and _UNITS.get(units[0], units[0]) != _UNITS.get(units[1], units[1]):
+        yield Reason.UNITS(f"{units[0]!r} and {units[1]!r}")
 
 
 _UNITS = {"kelvin": "K", "metres s**-1": "m/s"}
 """Two spellings of a unit."""
 
 
-def _why_place(a: Any, b: Any, name: str) -> str:
+def _why_place(a: Any, b: Any, name: str) -> Iterator[Why]:
     """Say in what the places of two variables differ."""
     x, y = a[name], b[name]
     for dim, other in zip(reversed(x.dims), reversed(y.dims), strict=False):
@@ -459,19 +468,20 @@ def _why_place(a: Any, b: Any, name: str) -> str:
         if a.sizes[dim] != b.sizes[other] and not swapped:
             continue
         if dim != other:
-            return "dimensions"
-        if (dim in x.coords) != (dim in y.coords) and a.sizes[dim] > 1:
-            return "an index that is not there"
+            yield Reason.AXIS_NAMES(repr(dim), repr(other))
+        elif (dim in x.coords) != (dim in y.coords) and a.sizes[dim] > 1:
+            yield Reason.NO_COORDINATES(repr(dim))
     for label in set(x.coords) & set(y.coords):
         one, other = x.coords[label], y.coords[label]
         if not one.dims or not other.dims:
             continue
         if any(not _same(one.attrs.get(key), other.attrs.get(key)) for key in _MEANING):
-            return f"coordinates of other {'units' if label in x.dims else 'units, not along an axis'}"
+            yield Reason.COORDINATE_MEANING(repr(label))
         if one.shape == other.shape and not _same(one.values, other.values):
-            return "coordinates" if label in x.dims else "coordinates, not along an axis"
+            yield Reason.COORDINATES(repr(label))
     systems = [_system(one, name) for one in (a, b)]
-    return "" if systems[0] == systems[1] else "systems"
+    if systems[0] != systems[1]:
+        yield Reason.SYSTEM()
 
 
 def _system(of: Any, name: str) -> Any:
@@ -479,17 +489,6 @@ def _system(of: Any, name: str) -> Any:
     if mapping not in of.variables:
         return None
     return {key: np.asarray(value).tolist() for key, value in of[mapping].attrs.items()}
-
-
-def _overflows(x: Any, y: Any, dtype: Any = None) -> bool:
-    """Whether an exact difference of elements that hold data does not fit a type."""
-    if x.dtype.kind == "f":
-        return False
-    exact = exact_difference(x.values, y.values)
-    info = np.iinfo(dtype or x.dtype)
-    outside = np.asarray((exact < info.min) | (exact > info.max), bool)
-    # A difference of one element and more has nodata only where a file states some.
-    return bool((outside & ~np.broadcast_to(marked(x) | marked(y), outside.shape)).any())
 
 
 # ---- comparing -----------------------------------------------------------------------------------------------------

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from differential import array_values as values
+from differential import subtracting
+from differential.refusals import Reason, Why
 from differential.surface import Difference, Surface
 
 NUMBERS = (*values.INTEGERS, *values.FLOATS)
@@ -168,16 +171,14 @@ def compare(case: Case, folder: Path) -> str:
         except (TypeError, ValueError, NotImplementedError) as error:
             return f"not made: {type(error).__name__}"
         x, y = _shown(case, concrete(case, 0), 0), _shown(case, concrete(case, 1), 1)
-        reason = refusal(case, a, b, x, y)
+        reasons = refusal(case, a, b, x, y)
         try:
             lazy = values.ours(a, b, out=a if case.out else None, overflow=case.policy)
         except mn.MinuendError as error:
-            if reason:
-                return f"refused: {reason}"
-            raise Difference(f"ours refuses: {error}") from None
-        if reason and reason != "later":
-            raise Difference(f"ours {lazy!r:.150}; expected a refusal: {reason}")
-        return _computed(case, a, b, x, y, lazy, later=bool(reason))
+            return subtracting.settled(error, (*reasons.at_once, *reasons.later), "") or ""
+        if reasons.at_once:
+            subtracting.settled(lazy, reasons.at_once, "")
+        return _computed(case, a, b, x, y, lazy, reasons.later)
 
 
 def _shown(case: Case, one: Any, which: int) -> Any:
@@ -192,59 +193,83 @@ def _shown(case: Case, one: Any, which: int) -> Any:
     return one
 
 
-def refusal(case: Case, a: Any, b: Any, x: Any, y: Any) -> str:
-    """Why a call has to be refused; nothing where it has not, ``later`` where only the computation can see it."""
-    import dask.array as da
+class Reasons(NamedTuple):
+    """Why a call has to be refused, and why a computation has to be."""
 
-    if case.out:
-        return "out"
-    if {"bag", "list"} & {case.a, case.b}:
-        return "another kind of object beside Dask's"
-    for i, one in enumerate((case.a, case.b)):
-        if one == "dask" and case.blocks[i] in ("sparse", "pint"):
-            announced = type((a, b)[i]._meta).__module__.partition(".")[0] in ("sparse", "scipy", "pint")
-            return "blocks that are not arrays of numbers" if announced else "later"
-    types = {str(one.dtype) for one in (x, y) if hasattr(one, "dtype")}
-    if any(name not in NUMBERS for name in types):
-        return "a type without a difference"
+    at_once: tuple[Why, ...] = ()
+    later: tuple[Why, ...] = ()
+
+
+def refusal(case: Case, a: Any, b: Any, x: Any, y: Any) -> Reasons:
+    """Why a call has to be refused: at once, or where only the computation can see it."""
+    at_once = [*_of_kinds(case, a, b)]
+    if at_once:
+        return Reasons(tuple(at_once))
+    if "pint" in case.blocks and any(
+        kind == "dask" and block == "pint" for kind, block in zip((case.a, case.b), case.blocks, strict=True)
+    ):
+        return Reasons(later=(Reason.QUANTITY(), Reason.OTHER_KIND("Quantity"), Reason.BLOCKS("Quantity")))
+    if any(kind == "dask" and block == "sparse" for kind, block in zip((case.a, case.b), case.blocks, strict=True)):
+        return Reasons(later=(Reason.OTHER_KIND(), Reason.NO_ARRAY(), Reason.BLOCKS()))
+    types = list(dict.fromkeys(str(one.dtype) for one in (x, y) if hasattr(one, "dtype")))
+    if lacked := [name for name in types if name not in NUMBERS]:
+        return Reasons(tuple(Reason.TYPE(repr(name)) for name in lacked))
     if len(types) > 1:
-        return "two types"
-    (name,) = types
-    for one in (x, y):
-        if type(one) in (int, float):
-            try:
-                values.operand(name, one)
-            except values.Refused as why:
-                return str(why)
-    if unknown := _of_unknown(case, a, b, x, y):
-        return unknown
-    try:
-        np.broadcast_shapes(np.shape(x), np.shape(y))
-    except ValueError:
-        known = all(
-            (isinstance(one, da.Array) and not any(np.isnan(n) for n in one.shape)) or not isinstance(one, da.Array)
-            for one in (a, b)
-        )
-        return "shapes that do not broadcast" if known else "later"
-    return ""
+        return Reasons((Reason.TYPES(f"a is of {types[0]} and b of {types[1]};"),))
+    number = next((one for one in (x, y) if type(one) in (int, float)), None)
+    if number is not None and types[0] in values.INTEGERS:
+        if isinstance(number, float):
+            return Reasons((Reason.FLOAT(number, types[0]),))
+        low, high = values.limits(types[0])
+        if not low <= number <= high:
+            return Reasons((Reason.INT(number, types[0]),))
+    elif number is not None:
+        try:
+            values.operand(types[0], number)
+        except values.Refused:
+            return Reasons((Reason.NUMBER(number),))
+    return _of_shapes(case, a, b, x, y)
 
 
-def _of_unknown(case: Case, a: Any, b: Any, x: Any, y: Any) -> str:
+def _of_kinds(case: Case, a: Any, b: Any) -> Iterator[Why]:
+    """Objects that are not subtracted, whatever is in them."""
+    if case.out:
+        yield Reason.OUT("Dask arrays")
+    if {"bag", "list"} & {case.a, case.b}:
+        yield Reason.OTHER_KIND()
+    for one, kind, block in zip((a, b), (case.a, case.b), case.blocks, strict=True):
+        if kind == "dask" and block in ("sparse", "pint"):
+            module = type(one._meta).__module__.partition(".")[0]
+            if module in ("sparse", "scipy", "pint"):
+                yield Reason.BLOCKS(module)
+
+
+def _of_shapes(case: Case, a: Any, b: Any, x: Any, y: Any) -> Reasons:
     """Lengths that are not known have to be in the same blocks: Dask broadcasts those one by one."""
     import dask.array as da
 
     found = [one if isinstance(one, da.Array) else da.asarray(np.ma.getdata(one)) for one in (a, b) if np.ndim(one)]
-    if len(found) < 2 or not any(np.isnan(one.shape[0]) for one in found):
-        return ""
-    rank = min(one.ndim for one in found)
-    for axis in range(-1, -rank - 1, -1):
-        unknown = [np.isnan(one.shape[axis]) for one in found]
-        if any(unknown) and not any(one.shape[axis] == 1 for one in found):
-            if found[0].numblocks[axis] != found[1].numblocks[axis] or not all(unknown):
-                return "other numbers of blocks of unknown lengths"
-            if _lengths(case, 0, axis, x) != _lengths(case, 1, axis, y):
-                return "later"
-    return ""
+    if len(found) == 2 and any(np.isnan(one.shape[0]) for one in found):
+        for axis in range(-1, -min(one.ndim for one in found) - 1, -1):
+            unknown = [np.isnan(one.shape[axis]) for one in found]
+            if any(unknown) and not any(one.shape[axis] == 1 for one in found):
+                if found[0].numblocks[axis] != found[1].numblocks[axis] or not all(unknown):
+                    return Reasons((Reason.UNKNOWN_LENGTHS(f"axis {axis}"), *_known_shapes(found)))
+                if _lengths(case, 0, axis, x) != _lengths(case, 1, axis, y):
+                    return Reasons(later=(Reason.BLOCK_LENGTHS(), Reason.SHAPES(), *_known_shapes(found)))
+    try:
+        np.broadcast_shapes(np.shape(x), np.shape(y))
+    except ValueError:
+        known = all(not any(np.isnan(n) for n in getattr(one, "shape", ())) for one in (a, b))
+        return Reasons((Reason.SHAPES(),)) if known else Reasons(later=(Reason.BLOCK_LENGTHS(), Reason.SHAPES()))
+    return Reasons()
+
+
+def _known_shapes(found: list[Any]) -> Iterator[Why]:
+    """Lengths that are known may not broadcast beside those that are not."""
+    for p, q in zip(found[0].shape[::-1], found[1].shape[::-1], strict=False):
+        if not np.isnan(p) and not np.isnan(q) and p != q and 1 not in (p, q):
+            yield Reason.SHAPES()
 
 
 def _lengths(case: Case, which: int, axis: int, shown: Any) -> list[int]:
@@ -257,7 +282,7 @@ def _lengths(case: Case, which: int, axis: int, shown: Any) -> list[int]:
     return [int(part.sum()) for part in whole]
 
 
-def _computed(case: Case, a: Any, b: Any, x: Any, y: Any, lazy: Any, later: bool) -> str:
+def _computed(case: Case, a: Any, b: Any, x: Any, y: Any, lazy: Any, later: tuple[Why, ...]) -> str:
     import minuend as mn
 
     name = next(str(one.dtype) for one in (x, y) if hasattr(one, "dtype"))
@@ -265,8 +290,8 @@ def _computed(case: Case, a: Any, b: Any, x: Any, y: Any, lazy: Any, later: bool
     try:
         found = lazy.compute()
     except mn.OverflowFound as error:
-        if later:
-            return "refused: later"
+        if later:  # of a block before the one that is refused
+            return "refused: overflow before another reason"
         data = [np.ma.getdata(one) if hasattr(one, "dtype") else values.operand(name, one) for one in (x, y)]
         lost = name in values.INTEGERS and values.overflowing(name, data, case.policy) & ~mask
         if not np.any(lost):
@@ -276,9 +301,7 @@ def _computed(case: Case, a: Any, b: Any, x: Any, y: Any, lazy: Any, later: bool
     except (ValueError, IndexError, TypeError) as error:
         if str(error).startswith(("Cannot cast data from |S3", "Cannot convert fill_value")):
             return "refused: by Dask"  # which joins no masked blocks of ml_dtypes' types
-        if later:
-            return "refused: later"
-        raise Difference(f"ours fails when computed: {error}") from None
+        return subtracting.settled(error, later, "") or ""
     if later:
         return (
             "refused: not seen, blocks are empty"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from differential.refusals import Reason, Why
 from differential.subtracting import (
     BLOCKS,
     FLOATS,
@@ -130,19 +131,20 @@ def compare(case: Case, folder: Path) -> str:
     pairs, refused = paired(x, y, case)
     found = {}
     for name, (p, q) in pairs.items():
-        refused = refused or refusal(p, q, nodata)
-        if refused:
-            break
+        if own := refusal(p, q, nodata):
+            refused += own
+            continue
         whole = np.broadcast_shapes(p.shape, q.shape)
         single = [o.size == 1 and int(np.prod(whole)) != 1 for o in (p, q)]
         first, second = (Operand(o, None if s else nodata) for o, s in zip((p, q), single, strict=True))
         found[name] = difference(first, second, case.overflow)
-        refused = found[name].refused
-    if not refused and case.out == "npy" and len(pairs) > 1:
-        refused = "several arrays for one"
-    if not refused and case.out == "npz" and any(f"{name}.npy" in pairs for name in pairs):
-        refused = "a name and that name with .npy"
-    refused = refused or (case.broken and not (case.broken == "longer" and case.how[:3] == "npz") and "damaged") or ""
+        refused += found[name].refused
+    if case.out == "npy" and len(pairs) > 1:
+        refused += (Reason.SEVERAL_FOR_ONE(len(pairs)),)
+    if case.out == "npz" and any(f"{name}.npy" in pairs for name in pairs):
+        refused += (Reason.MEMBER_NAME(),)
+    if case.broken and not (case.broken == "longer" and case.how[:3] == "npz"):
+        refused += (Reason.DAMAGED(one),)
     came = ours(named, str(out), overflow=case.overflow, nodata=nodata, common=case.common, block=case.block)
     if (what := settled(came, refused, out)) is not None:
         return what
@@ -253,33 +255,47 @@ def damage(path: Path, broken: str, seed: int) -> None:
         path.write_bytes(b"\x92" + raw[1:])
 
 
-def paired(x: dict[str, Array], y: dict[str, Array], case: Case) -> tuple[dict[str, tuple[Array, Array]], str]:
+def paired(
+    x: dict[str, Array], y: dict[str, Array], case: Case
+) -> tuple[dict[str, tuple[Array, Array]], tuple[Why, ...]]:
     """Which arrays go together, and why they do not."""
-    if ("" in x and "" in y) or (len(x) == len(y) == 1 and ("" in x or "" in y)):
+    single = "" in x or "" in y
+    alone = (Reason.COMMON(),) if single and case.common else ()
+    if single and len(x) == len(y) == 1:
         (p,), (q,) = x.values(), y.values()
-        return {"": (p, q)}, "--common of single ones" if case.common else ""
-    if "" in x or "" in y:
-        return {}, "one against several"
+        return {"": (p, q)}, alone
+    if single:
+        kinds = [reason for each in (x, y) for one in each.values() if (reason := of_type(one.dtype))]
+        return {}, (*alone, Reason.ONE_AND_SEVERAL(f"holds {max(len(x), len(y))} tensors"), *kinds)
     names = [name for name in x if name in y]
     if not names or (set(x) != set(y) and not case.common):
-        return {}, "other names"
-    return {name: (x[name], y[name]) for name in names}, ""
+        return {}, (Reason.NAMES(*map(repr, sorted({*x} ^ {*y}))),)
+    return {name: (x[name], y[name]) for name in names}, ()
 
 
-def refusal(p: Array, q: Array, nodata: Any) -> str:
+def refusal(p: Array, q: Array, nodata: Any) -> tuple[Why, ...]:
     """Why two arrays are not subtracted."""
-    for o in (p, q):
-        if o.dtype.name not in NUMBERS:
-            return "no numbers that are subtracted"
+    if own := tuple(reason for o in (p, q) if (reason := of_type(o.dtype))):
+        return own
     if p.dtype.newbyteorder("=") != q.dtype.newbyteorder("="):
-        return "other types"
+        return (Reason.TYPES(f"A is of {p.dtype.name} and B of {q.dtype.name};"),)
     try:
         whole = np.broadcast_shapes(p.shape, q.shape)
     except ValueError:
-        return "other shapes"
+        return (Reason.SHAPES(),)
     if nodata is not None and any(not fits(o.dtype, nodata) for o in (p, q) if o.size != 1 or int(np.prod(whole)) == 1):
-        return "nodata beyond the type"
-    return ""
+        return (Reason.NODATA_GIVEN(nodata, p.dtype.name),)
+    return ()
+
+
+def of_type(dtype: np.dtype[Any]) -> Why | None:
+    """Why elements of a type are not subtracted."""
+    if dtype.name in NUMBERS:
+        return None
+    if dtype.hasobject:
+        return Reason.OBJECTS()
+    nameless = dtype.kind == "V" and dtype.names is None
+    return Reason.NAMELESS(dtype.itemsize) if nameless else Reason.TYPE(repr(dtype.name))
 
 
 SURFACES = (

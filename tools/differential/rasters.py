@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from differential.refusals import Reason, Why, unique
 from differential.separate import Crashed, separately
 from differential.subtracting import (
     BLOCKS,
@@ -44,6 +45,10 @@ SEPARATE = ("rasterio", "rasterio.shutil", "rasterio.control", "rasterio.rpc", "
 DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
 LACKED = ("complex64", "complex128", "complex_int16")
 EXACT = ("", "lzw", "deflate", "zstd", "lzma", "packbits", "lerc", "lerc_deflate", "lerc_zstd")
+BITS_OF = {"uint8": (1, 2, 3, 4, 5, 6, 7), "uint16": (9, 12, 15), "uint32": (17, 24, 31), "float32": (16, 24)}
+"""Types whose pixels GDAL stores in fewer bits."""
+FAX = ("ccittrle", "ccittfax3", "ccittfax4")
+"""Of images of one bit, which are refused."""
 LOSSY = ("jpeg", "webp", "webp lossless", "lerc 0.5")
 """Without JPEG of colours whose samples are fewer: decoders interpolate them in their own ways."""
 
@@ -102,7 +107,7 @@ class Case:
     palette: bool = False
     mask: str = ""
     mask_b: str = ""
-    overviews: bool = False
+    overviews: str = ""
     cog: bool = False
     nodata: str = ""
     nodata_b: str = ""
@@ -140,10 +145,12 @@ def draw(source: random.Random) -> Case:
         (source.choice(LOSSY) if source.random() < lossy else source.choice(EXACT)) for _ in range(2)
     )
     interleave = source.choice(("pixel", "band"))
+    nbits = source.choice(BITS_OF[dtype]) if dtype in BITS_OF and source.random() < 0.08 else 0
+    if nbits == 1 and source.random() < 0.5:
+        compress, compress_b = source.choice(FAX), source.choice(FAX)
     cog = source.random() < 0.06  # a copy, which has other GeoKeys for WKT; GDAL reads no heights of GeoTIFF 1.0
     upright = "+57" in crs or crs == "EPSG:6349"
     profile = weighted(source, {"GDALGeoTIFF": 10, "GeoTIFF": 1, "BASELINE": 1})
-    bits = {"uint8": (1, 2, 3, 4, 5, 6, 7), "uint16": (9, 12, 15), "uint32": (17, 24, 31), "float32": (16, 24)}
     aside = tuple(source.choice(known) for _ in range(source.choice((1, 2, 3)))) if source.random() < 0.06 else ()
     if source.random() < 0.5:
         aside = aside[:1] * 5
@@ -161,13 +168,13 @@ def draw(source: random.Random) -> Case:
         compress_b=compress_b,
         interleave=interleave,
         interleave_b=source.choice(("pixel", "band")),
-        nbits=source.choice(bits[dtype]) if dtype in bits and source.random() < 0.08 else 0,
+        nbits=nbits,
         photometric=weighted(source, {"": 12, "rgb": 2, "miniswhite": 1}),
         alpha=source.random() < 0.1,
         palette=source.random() < 0.04,
         mask=weighted(source, {"": 12, "internal": 1, "beside": 1}),
         mask_b=weighted(source, {"": 12, "internal": 1, "beside": 1}),
-        overviews=source.random() < 0.1,
+        overviews=weighted(source, {"": 8, "internal": 1, "beside": 1}),
         cog=cog,
         nodata=nodata,
         nodata_b=nodata if source.random() < 0.6 else source.choice(known),
@@ -237,20 +244,18 @@ def _compare(case: Case, folder: Path) -> str:
         names = [f"{name}::{band}" for name, band in zip(names, bands, strict=True)]
         a, b = a.only(bands[0]), b.only(bands[1])
     given = number(case.given)
-    refused = refusal(case, a, b, given)
+    refused = unique(refusal(case, a, b, given))
     found: list[Expected] = []
-    for k in range(min(a.count, b.count)) if not refused else ():
-        found.append(of_band(a, b, k, case.overflow, given))
-        refused = refused or found[-1].refused
-    if not refused and len({"none" if one.nodata is None else str(float(one.nodata)) for one in found}) > 1:
-        refused = "bands of several nodata values"
+    if not any(one.reason in NOT_COMPUTED for one in refused):
+        found = [of_band(a, b, k, case.overflow, given) for k in range(a.count)]
+        refused = unique([*refused, *(one for band in found for one in band.refused), *of_one_nodata(found)])
     came = ours(names, str(out), overflow=case.overflow, nodata=given, block=case.block)
-    if refused in ("", "other places") and a.described != b.described:
-        refused = "other places" if isinstance(came, Exception) else ""  # a system in WKT is not compared with GeoKeys
+    if a.described != b.described:  # a system in WKT is not compared with GeoKeys
+        refused = tuple(one for one in refused if one.reason not in (Reason.SYSTEM, Reason.NO_PLACE))
+        if isinstance(came, Exception):
+            refused += (Reason.SYSTEM(), Reason.NO_PLACE())
     if (what := settled(came, refused, out)) is not None:
         return what
-    if not found:
-        found = [of_band(a, b, k, case.overflow, given) for k in range(a.count)]
     c = read(out)
     same("bands", c.count, len(found))
     for k, (told, expected) in enumerate(zip(came.tensors, found, strict=True)):
@@ -366,7 +371,8 @@ def write(path: Path, case: Case, side: Side) -> None:
             if side.mask:
                 file.write_mask(np.random.default_rng(case.seed).integers(0, 2, side.shape[1:]).astype(bool))
         if case.overviews:
-            with rasterio.open(made, "r+") as file:
+            beside = "YES" if case.overviews == "beside" else "NO"
+            with rasterio.Env(TIFF_USE_OVR=beside), rasterio.open(made, "r+") as file:
                 file.build_overviews([2], rasterio.enums.Resampling.nearest)
         if made != path:
             copy(made, path, driver="COG", compress=side.compress.upper() if side.compress in EXACT[1:5] else "NONE")
@@ -428,6 +434,8 @@ def is_packed(side: Side) -> bool:
     """Whether GDAL has the compression for such pixels."""
     together = side.interleave == "pixel" and side.shape[0] in (3, 4)
     fit = {"webp": together, "jpeg": side.shape[0] < 5}
+    if side.compress in FAX:
+        return side.dtype == "uint8"
     if side.compress.startswith("lerc") and side.dtype not in DTYPES[:6] + DTYPES[8:]:
         return False
     name = side.compress.removesuffix(" lossless")
@@ -658,59 +666,70 @@ def nodata_of(file: Read, k: int) -> int | float | None:
     return stated
 
 
-def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> str:
+NOT_COMPUTED = {Reason.TYPE, Reason.TYPES, Reason.NAMES, Reason.SHAPES, Reason.NODATA_GIVEN,
+                Reason.TWO_NODATA}  # fmt: skip
+"""Rules of pairs that have no difference, whatever else is wrong with them."""
+
+
+def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> Iterator[Why]:
     """Why two files are not subtracted."""
-    if reason := of_types(case, a, b):
-        return reason
+    yield from of_file(case, a, b)
+    if a.count != b.count:
+        most = max(a.count, b.count)
+        yield (
+            Reason.ONE_AND_SEVERAL(f"holds {most} tensors") if min(a.count, b.count) == 1 else Reason.NAMES(f"'{most}'")
+        )
     x, y = a.pixels, b.pixels
+    if x.dtype != y.dtype:
+        yield Reason.TYPES(f"A is of {x.dtype} and B of {y.dtype};")
     try:
         whole = np.broadcast_shapes(x.shape[1:], y.shape[1:])
     except ValueError:
-        return "other shapes"
+        yield Reason.SHAPES()
+        return
     single = [o[0].size == 1 or o.shape[1:] != whole for o in (x, y)]
-    if a.placed != b.placed:
-        if not (single[1] if a.placed else single[0]):
-            return "one has no georeference"
-    elif different_place(a, b, whole):
-        return "other places"
+    if a.placed == b.placed:
+        yield from other_place(a, b, whole)
+    elif not (single[1] if a.placed else single[0]):
+        yield Reason.NO_PLACE()
     if (a.scales, a.offsets) != (b.scales, b.offsets):
-        return "other scales"
-    return (
-        ""
-        if given is None
-        else contradiction([file for file in (a, b) if not file.pixels[0].size == 1 != math.prod(whole)], given)
-    )
+        yield Reason.SCALE()
+    if given is not None:
+        yield from contradiction([o for o in (a, b) if not o.pixels[0].size == 1 != math.prod(whole)], given)
 
 
-def of_types(case: Case, a: Read, b: Read) -> str:
-    """Why two types of pixels, or numbers of bands, are not subtracted."""
-    x, y = a.pixels, b.pixels
-    if x.dtype.kind == "c" or y.dtype.kind == "c":
-        return "complex numbers"
+def of_file(case: Case, a: Read, b: Read) -> Iterator[Why]:
+    """Why a file is not read, whatever the other one is."""
+    for file in (a, b):
+        if file.pixels.dtype.kind == "c":
+            yield Reason.TYPE("complex numbers")
+        if file.compression == "lerc" and file.swapped and file.pixels.itemsize > 1:
+            yield Reason.BIG_ENDIAN("LERC")
+        if case.nbits == 24 and file.swapped and file.pixels.dtype.kind == "u":
+            yield Reason.BIG_ENDIAN("24 bits")
     if case.nbits == 1:
-        return "pixels of one bit"
-    if any(file.compression == "lerc" and file.swapped and file.pixels.itemsize > 1 for file in (a, b)):
-        return "LERC in a big-endian file"
-    if case.nbits == 24 and x.dtype.kind == "u" and (a.swapped or b.swapped):
-        return "24 bits in a big-endian file"
-    if x.dtype != y.dtype:
-        return "other types"
-    return "other bands" if a.count != b.count else ""
+        yield Reason.TYPE("'bool'")
 
 
-def contradiction(files: Sequence[Read], given: int | float) -> str:
+def contradiction(files: Sequence[Read], given: int | float) -> Iterator[Why]:
     """Why a nodata value that is given is refused."""
     for file in files:
         dtype = file.pixels.dtype
         if not fits(dtype, given):
-            return "nodata beyond the type"
+            yield Reason.NODATA_GIVEN(given, dtype)
+            continue
         for k in range(file.count):
             stated = nodata_of(file, k)
             if stated is not None and not np.array_equal(
                 _as(dtype, stated), _as(dtype, given), equal_nan=dtype.kind == "f"
             ):
-                return "two nodata values"
-    return ""
+                yield Reason.TWO_NODATA(f"--nodata says {given}")
+
+
+def of_one_nodata(bands: Sequence[Expected]) -> Iterator[Why]:
+    """Why bands are not written to one file, which has one nodata value."""
+    if len({"none" if one.nodata is None else str(float(one.nodata)) for one in bands if not one.refused}) > 1:
+        yield Reason.BANDS_NODATA()
 
 
 def _as(dtype: np.dtype[Any], number: int | float) -> Any:
@@ -718,10 +737,14 @@ def _as(dtype: np.dtype[Any], number: int | float) -> Any:
         return dtype.type(number)
 
 
-def different_place(a: Read, b: Read, shape: tuple[int, ...]) -> bool:
-    """Whether GDAL reads two places."""
-    if a.crs != b.crs or a.gcps != b.gcps or a.gcps_crs != b.gcps_crs or a.rpcs != b.rpcs:
-        return True
+def other_place(a: Read, b: Read, shape: tuple[int, ...]) -> Iterator[Why]:
+    """Say in what two places differ that GDAL reads."""
+    if a.crs != b.crs or a.gcps_crs != b.gcps_crs:
+        yield Reason.SYSTEM()
+    if a.gcps != b.gcps:
+        yield Reason.POINTS()
+    if a.rpcs != b.rpcs:
+        yield Reason.CAMERA()
     x, y = a.transform, b.transform
     pixel = min(math.hypot(x[0], x[3]), math.hypot(x[1], x[4]))
     corners = [(c, r) for c in (0, shape[1]) for r in (0, shape[0])]
@@ -729,7 +752,8 @@ def different_place(a: Read, b: Read, shape: tuple[int, ...]) -> bool:
         math.hypot(*((x[k] - y[k]) * c + (x[k + 1] - y[k + 1]) * r + x[k + 2] - y[k + 2] for k in (0, 3)))
         for c, r in corners
     )
-    return away > 1e-6 * pixel
+    if away > 1e-6 * pixel:
+        yield Reason.TRANSFORM()
 
 
 def same_place(c: Read, own: Read) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from differential.refusals import Reason, Why
 from differential.surface import Difference
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -97,17 +98,17 @@ class Expected:
     array: Array
     nodata: int | float | None = None
     overflowed: int = 0
-    refused: str = ""
+    refused: tuple[Why, ...] = ()
 
 
 def difference(a: Operand, b: Operand, overflow: str) -> Expected:
     """Return what two operands of one type give under a policy."""
     dtype = a.array.dtype.newbyteorder("=")
     nodata = a.nodata if a.nodata is not None else b.nodata
-    out = np.dtype(_WIDER.get(dtype.name, dtype.name)) if overflow == "widen" else dtype
+    out = result_type(dtype, overflow)
     shape = np.broadcast_shapes(a.array.shape, b.array.shape)
     if nodata is not None and not fits(out, nodata):
-        return Expected(np.empty(0, out), refused="nodata does not fit")
+        return Expected(np.empty(0, out), refused=(Reason.NODATA_STATED(nodata, out.name),))
     missing = np.broadcast_to(a.missing, shape) | np.broadcast_to(b.missing, shape)
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
@@ -127,10 +128,8 @@ def difference(a: Operand, b: Operand, overflow: str) -> Expected:
     found = np.array(np.broadcast_to(found, shape))
     if nodata is not None:
         found[missing] = _as(out, nodata)
-    if overflow == "error" and lost.any():
-        return Expected(found, refused="overflow")
-    if overflow == "widen" and lost.any():
-        return Expected(found, refused="overflow of 64 bits")
+    if overflow in ("error", "widen") and lost.any():
+        return Expected(found, refused=(overflowing(lost, out),))
     return Expected(found, nodata, int(beyond.sum()))
 
 
@@ -141,6 +140,21 @@ def beyond(a: Array, b: Array, missing: Array) -> int:
     low, high = _ends(a.dtype)
     exact = np.asarray(a.astype(object) - b.astype(object), object)
     return int((np.asarray((exact < low) | (exact > high), bool) & ~missing).sum())
+
+
+def result_type(dtype: np.dtype[Any], overflow: str) -> np.dtype[Any]:
+    """Return the type of a difference under a policy."""
+    return np.dtype(_WIDER.get(dtype.name, dtype.name)) if overflow == "widen" else dtype.newbyteorder("=")
+
+
+def overflowing(lost: Array, out: np.dtype[Any]) -> Why:
+    """Return what is said of differences that a type does not hold: how many there are, and the first one's index.
+
+    Args:
+        lost: which ones. out: the type.
+    """
+    first = tuple(int(i) for i in np.argwhere(lost)[0])
+    return Reason.OVERFLOW(f"{int(lost.sum())} of {lost.size} differences do not fit {out}", f"is at index {first}: ")
 
 
 def _ends(dtype: np.dtype[Any]) -> tuple[int, int]:
@@ -176,22 +190,27 @@ def ours(files: Sequence[str], out: str, block: int = 0, **options: Any) -> Any:
         regions.BLOCK_BYTES = before
 
 
-def settled(came: Any, refused: str, out: Any) -> str | None:
+def settled(came: Any, refused: Collection[Why], out: Any) -> str | None:
     """Return what came of a case that one side refuses; ``None`` where both compute.
 
     Args:
-        came: what :func:`ours` gave. refused: why it has to be refused, ``""`` where it must not be. out: our output.
+        came: what :func:`ours` gave. refused: the rules that the pair breaks; ours has to name one of them. out: our
+            output.
     """
     import os
 
     if isinstance(came, Exception):
+        said = f"({type(came).__name__}: {came})"
         if os.path.lexists(out):
-            raise Difference(f"ours refuses ({came}) and leaves {out}")
+            raise Difference(f"ours refuses {said} and leaves {out}")
         if not refused:
-            raise Difference(f"ours refuses ({type(came).__name__}: {came}), theirs computes")
-        return f"refused: {refused}"
+            raise Difference(f"ours refuses {said}, theirs computes")
+        named = [one for one in refused if one.fits(came)]
+        if not named:
+            raise Difference(f"ours refuses for another reason {said}, expected {'; '.join(map(str, refused))}")
+        return f"refused: {named[0].word}"
     if refused:
-        raise Difference(f"ours computes, expected a refusal: {refused}")
+        raise Difference(f"ours computes, expected a refusal: {'; '.join(map(str, refused))}")
     return None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from differential.refusals import Reason, Why, unique
 from differential.subtracting import (
     BLOCKS,
     POLICIES,
@@ -37,7 +39,7 @@ _TORCH = {
 }
 NUMPYS = ("float32", "float64", "float16", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
 TORCHES = (*NUMPYS, *_TORCH)
-LACKED = ("bool", "complex64", "float4_e2m1fn_x2")
+LACKED = ("bool", "complex64", "float4_e2m1fn_x2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 NAMES = ("x", "model.layers.0.weight", "Größe", "a/b", "日", "with space", "a::b", "", 'quote"d', "x\ny", "-", "0")
 TEXTS: tuple[dict[str, str], ...] = (
     {},
@@ -129,12 +131,12 @@ def compare(case: Case, folder: Path) -> str:
         name = next(iter(a))
         one, other, a, b = f"{one}::{name}", f"{other}::{name}", {name: a[name]}, {k: b[k] for k in b if k == name}
     out = folder / ("c" if case.shape_of == "folder" and case.shards else "c.safetensors")
-    refused = refusal(a, b, case, single)
+    refused = unique(refusal(a, b, case, single, one))
     found: dict[str, Expected] = {}
-    for name in a if not refused else ():
+    for name in a if {one.reason for one in refused} <= {Reason.DAMAGED} else ():
         if name in b:
             found[name] = subtracted(a[name], b[name], case.overflow)
-            refused = refused or found[name].refused
+    refused += tuple(why for each in found.values() for why in each.refused)
     came = ours((one, other), str(out), overflow=case.overflow, common=case.common, block=case.block)
     if (what := settled(came, refused, out)) is not None:
         return what
@@ -171,7 +173,7 @@ def made(seed: int, dtype: str, shape: tuple[int, ...], style: str) -> Array:
     if dtype == "float4_e2m1fn_x2":
         # Two numbers are a byte, and the package writes no half ones: a tensor without axes has one number.
         return elements(seed, "uint8", shape or (1,), "bits").view("V1")
-    if dtype not in _TORCH:
+    if dtype not in _TORCH and not dtype.endswith("fnuz"):
         return elements(seed, dtype, shape, style)
     own = np.dtype(getattr(ml_dtypes, dtype))
     if style == "bits":
@@ -185,7 +187,7 @@ def as_torch(array: Array) -> Any:
     import torch
 
     name = "float4_e2m1fn_x2" if array.dtype.kind == "V" and array.dtype.name == "void8" else array.dtype.name
-    if name not in (*_TORCH, "float4_e2m1fn_x2"):
+    if name not in (*_TORCH, *LACKED[2:]):
         return torch.from_numpy(array.copy())
     raw = torch.from_numpy(array.view(f"u{array.itemsize}").copy())
     return raw.view(getattr(torch, name))
@@ -242,25 +244,27 @@ def damage(path: str, case: Case) -> None:
         home.write_bytes(raw[:-1] + b"\0\0" if len(raw) % 2 else raw + b"\0\0")
 
 
-def refusal(a: dict[str, Array], b: dict[str, Array], case: Case, single: bool) -> str:
+def refusal(a: dict[str, Array], b: dict[str, Array], case: Case, single: bool, path: str) -> Iterator[Why]:
     """Why two files are not subtracted."""
+    for k, shards in ((1, case.shards), (2, case.shards_b)):
+        if shards and not tensors(case, k):
+            yield Reason.NO_SHARDS()
     if case.broken and tensors(case, 1):
-        return "damaged"
+        yield Reason.DAMAGED(path.partition("::")[0].removesuffix("/model.safetensors.index.json"))
     if single and case.common:
-        return "--common of single ones"
+        yield Reason.COMMON()
     if single and not b:
-        return "no such tensor"
-    if not a.keys() & b.keys() or (a.keys() != b.keys() and not case.common):
-        return "other names"
+        yield Reason.NOT_THERE(repr(next(iter(a))))
+    elif not a.keys() & b.keys() or (a.keys() != b.keys() and not case.common):
+        yield Reason.NAMES(*map(repr, sorted(a.keys() ^ b.keys())))
     for name in a.keys() & b.keys():
         x, y = a[name], b[name]
         if x.dtype.name not in TORCHES:
-            return "no numbers that are subtracted"
+            yield Reason.TYPE(repr(name))
         try:
             np.broadcast_shapes(x.shape, y.shape)
         except ValueError:
-            return "other shapes"
-    return ""
+            yield Reason.SHAPES("" if single else repr(name))
 
 
 def subtracted(x: Array, y: Array, overflow: str) -> Expected:

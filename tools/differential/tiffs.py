@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from differential.refusals import Reason, Why, unique
 from differential.subtracting import (
     BLOCKS,
     FLOATS,
@@ -61,6 +63,7 @@ class Case:
     """Two TIFFs; fields that end in ``_b`` are of the second.
 
     Attributes:
+        by_tile: whether the tiles of separate bands lie in turn (GDAL's INTERLEAVE=TILE of 3.11 and newer).
         one_page: whether the planes of a stack have one page, as those of long ones do.
     """
 
@@ -88,6 +91,7 @@ class Case:
     nodata: str = ""
     nodata_b: str = ""
     left_out: bool = False
+    by_tile: bool = False
     one_page: bool = False
     style: str = "small"
     style_b: str = "small"
@@ -133,6 +137,7 @@ def draw(source: random.Random) -> Case:
             separate=(False, True),
             white=(False, False, False, True),
             left_out=(False, False, False, True),
+            by_tile=(False, False, True),
             one_page=(False, False, False, True),
             style=STYLES,
             style_b=STYLES,
@@ -165,28 +170,32 @@ def _compare(case: Case, folder: Path) -> str:
         return f"not written: {type(error).__name__}"
     if case.left_out and not case.nodata:  # of nodata values tifffile and GDAL make other pixels; ours are GDAL's
         leave_out(one)
+    if case.by_tile:
+        in_turn(one, case.bands if case.form in ("interleaved", "bands") else 3 + (case.form == "rgba"))
     a, b = read(one), read(other)
-    refused = unread(one, a, case) or unread(other, b, case)
-    if case.broken:
-        raw = one.read_bytes()
-        one.write_bytes(raw[: case.seed % (len(raw) // (2 if case.flavor in ("pyramid", "series") else 1))])
-        refused = "cut off"
+    refused = unique([*unread(a, case), *unread(b, case)])
     names = [str(one), str(other)]
     x, y = a.bands, b.bands
     if case.band and not refused:
         names = [f"{name}::{min(case.band, len(z))}" for name, z in zip(names, (x, y), strict=True)]
         x, y = ([z[min(case.band, len(z)) - 1]] for z in (x, y))
-    refused = refused or ("other bands" if len(x) != len(y) else "")
-    refused = refused or ("other types" if x[0].dtype != y[0].dtype else "")
+    if not refused and len(x) != len(y):
+        refused += (Reason.NAMES(),)
+    if not refused and x[0].dtype != y[0].dtype:
+        refused += (Reason.TYPES(f"A is of {x[0].dtype} and B of {y[0].dtype};"),)
     found: list[Expected] = []
     for p, q in zip(x, y, strict=True) if not refused else ():
         try:
             np.broadcast_shapes(p.shape, q.shape)
         except ValueError:
-            refused = "other shapes"
+            refused += (Reason.SHAPES(),)
             break
         found.append(difference(Operand(p, held(case.nodata, p)), Operand(q, held(case.nodata_b, q)), case.overflow))
-        refused = refused or found[-1].refused
+    refused = unique([*refused, *(why for one in found for why in one.refused)])
+    if case.broken:
+        raw = one.read_bytes()
+        one.write_bytes(raw[: case.seed % (len(raw) // (2 if case.flavor in ("pyramid", "series") else 1))])
+        refused += (Reason.DAMAGED(one),)
     came = ours(names, str(out), overflow=case.overflow, block=case.block)
     if (what := settled(came, refused, out)) is not None:
         return what
@@ -324,6 +333,27 @@ def shape_of(case: Case) -> tuple[tuple[int, ...], dict[str, Any]]:
     return shape.get(case.form, (rows, columns)), {"photometric": grey}
 
 
+def in_turn(path: Path, bands: int) -> None:
+    """Have the tiles of a file's separate bands lie in turn: that of the first band, of the second one, and so on."""
+    import tifffile
+
+    with tifffile.TiffFile(path, mode="r+") as file:
+        page: Any = file.pages.first
+        count = len(page.dataoffsets)
+        if not page.is_tiled or page.is_contiguous or page.planarconfig != 2 or bands < 2 or count % bands:
+            return
+        offsets, sizes = page.tags[324].value, page.tags[325].value
+        stream, moved = file.filehandle, [0] * count
+        for k in range(count):
+            at = k % bands * (count // bands) + k // bands
+            stream.seek(offsets[at])
+            data = stream.read(sizes[at])
+            stream.seek(0, 2)
+            moved[at] = stream.tell()
+            stream.write(data)
+        page.tags[324].overwrite(tuple(moved))
+
+
 def leave_out(path: Path) -> None:
     """Have a file leave out its first tile, as GDAL's sparse files do."""
     import tifffile
@@ -373,18 +403,16 @@ def read(path: Path) -> Read:
         )
 
 
-def unread(path: Path, file: Read, case: Case) -> str:
+def unread(file: Read, case: Case) -> Iterator[Why]:
     """Why a file is not read."""
-    del path
     if case.dtype in LACKED:
-        return "no numbers that are subtracted"
+        yield Reason.TYPE()
     if sorted(file.axes)[-2:] != ["X", "Y"] or len(file.axes) > 3 or file.axes.count("X") > 1:
-        return f"axes {len(file.axes)}"
-    if file.deep and len(file.axes) == 2:
-        return "tiles of many planes, and one plane"
+        yield Reason.AXES(repr(file.axes))
+    elif file.deep and len(file.axes) == 2:
+        yield Reason.TILES_OF_PLANES()
     if file.compression == 34887 and file.swapped and file.bands[0].itemsize > 1:
-        return "LERC in a big-endian file"
-    return ""
+        yield Reason.BIG_ENDIAN("LERC")
 
 
 def held(text: str, array: Array) -> int | float | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from differential import labelled, netcdf, subtracting
 from differential.labelled import FLOATS, INTEGERS, Case, File
+from differential.refusals import Reason, Why
 from differential.surface import Difference, Surface
 
 STORAGE = (
@@ -329,30 +330,35 @@ def _array(path: str) -> tuple[Any, Any, dict[str, Any], str]:
         return np.asarray(found[...]), found.metadata, dict(found.attrs), name
 
 
-def _why(case: Arrays, a: Any, b: Any) -> str:
-    """Return the rule by which two arrays must be refused."""
+def _why(case: Arrays, a: Any, b: Any) -> Iterator[Why]:
+    """Return the rules by which two arrays must be refused."""
     (x, p, _, _), (y, q, _, _) = a, b
     if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
-        return "no numbers"
+        yield Reason.TYPE()
+        return
     if x.dtype.newbyteorder("=") != y.dtype.newbyteorder("="):
-        return "types"
+        yield Reason.TYPES(f"A is of {x.dtype.name} and B of {y.dtype.name};")
+        return
     try:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
-        return "shapes"
+        yield Reason.SHAPES()
+        return
     names = [getattr(one, "dimension_names", None) or () for one in (p, q)]
     sizes = reversed(x.shape), reversed(y.shape)
     for one, other, m, n in zip(reversed(names[0]), reversed(names[1]), *sizes, strict=False):
         # One element is repeated along an axis of any name, but for an axis that the other array has elsewhere.
         if one and other and one != other and (m == n or one in names[1] or other in names[0]):
-            return "dimensions"
+            yield Reason.AXIS_NAMES(repr(one), repr(other))
     if case.overflow in ("error", "widen") and x.dtype.kind in "iu":
         exact = labelled.exact_difference(x, y)
-        info = np.iinfo(x.dtype if case.overflow == "error" else f"int{min(64, 16 * x.dtype.itemsize)}")
-        marked = np.broadcast_to(_lacking(a) | _lacking(b), exact.shape)
-        if (np.asarray((exact < info.min) | (exact > info.max), bool) & ~marked).any():
-            return "overflow"
-    return ""
+        out = np.dtype(
+            x.dtype.newbyteorder("=") if case.overflow == "error" else f"int{min(64, 16 * x.dtype.itemsize)}"
+        )
+        lost = np.asarray((exact < np.iinfo(out).min) | (exact > np.iinfo(out).max), bool)
+        lost &= ~np.broadcast_to(_lacking(a) | _lacking(b), lost.shape)
+        if lost.any():
+            yield subtracting.overflowing(lost, out)
 
 
 def _lacking(one: Any) -> Any:
@@ -371,7 +377,7 @@ def compare_arrays(case: Arrays, folder: Path) -> str:
             a, b = map(_array, paths)
         except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
             return f"zarr does not write it: {type(error).__name__}"
-        out, reason = f"{folder}/c{case.out}", _why(case, a, b)
+        out, reason = f"{folder}/c{case.out}", tuple(_why(case, a, b))
         picked = [f"{path}::{one[3]}" if one[3] else path for path, one in zip(paths, (a, b), strict=True)]
         came = subtracting.ours(picked, out, case.block, overflow=case.overflow)
         if outcome := subtracting.settled(came, reason, out):

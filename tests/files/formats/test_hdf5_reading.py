@@ -241,3 +241,24 @@ def test_damaged_files_are_refused_or_read(tmp_path: Path) -> None:
         except FileFormatError:
             outcomes.add("refused")
     assert outcomes == {"read", "refused"}
+
+
+def test_filters_of_packages_that_are_installed_are_found(tmp_path: Path) -> None:
+    netcdf4 = pytest.importorskip("netCDF4")
+    with netcdf4.Dataset(tmp_path / "a.nc", "w") as file:
+        if not file.has_zstd_filter():
+            pytest.skip("netCDF's library has no zstd here")
+        file.createDimension("x", 100)
+        file.createVariable("v", "i4", ("x",), compression="zstd")[:] = np.arange(100)
+
+    def run(out: str, **more: str) -> subprocess.CompletedProcess[str]:
+        env = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"} | more
+        command = [sys.executable, "-m", "minuend", "sub", "a.nc", "a.nc", "-o", out]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    found = run("c.npy")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert np.array_equal(np.load(tmp_path / "c.npy"), np.zeros(100, "i4"))
+    missing = run("d.npy", HDF5_PLUGIN_PATH=str(tmp_path))
+    assert missing.returncode == 2
+    assert "its filter 32015, 'zstd', is not there: pip install hdf5plugin, or h5repack the file" in missing.stderr

@@ -449,13 +449,13 @@ def test_what_are_no_numbers_is_refused(tmp_path: Path) -> None:
     made.file["null"] = h5py.Empty("f4")
     path = made.done()
     for name, message in (
-        ("text", "dataset 'text' holds Python objects"),
-        ("ragged", "dataset 'ragged' holds Python objects"),
-        ("record", "dataset 'record': "),
+        ("text", "element type 'string': subtraction is not defined for strings"),
+        ("ragged", "element type 'variable-length' is not one that subtraction is defined for"),
+        ("record", "element type 'compound' is not one that subtraction is defined for"),
         ("null", "dataset 'null' is a null dataset, without elements; expected numbers"),
     ):
         text = refused(f"{path}::{name}", f"{path}::{name}", tmp_path / "c.nc")
-        assert message in text or f"a.nc dataset {name!r}" in text
+        assert message in text
 
 
 def test_coordinates_that_lie_elsewhere_are_refused(tmp_path: Path) -> None:

@@ -215,6 +215,18 @@ def test_objects_are_refused_and_never_unpickled(tmp_path: Path, settings: dict[
     assert the_error(tmp_path / "x.zarr") == OBJECTS
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_texts_are_refused_as_such(tmp_path: Path, version: int) -> None:
+    path, out = str(tmp_path / "x.zarr"), str(tmp_path / "c.zarr")
+    words = pytest.importorskip("xarray").Dataset({"words": ("x", np.array(["a", "bc"], object))})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        words.to_zarr(path, zarr_format=version)
+    reason = "element type 'string': subtraction is not defined for strings; expected numbers"
+    with pytest.raises(errors.DTypeError, match=f"^{reason}, at .*x.zarr array 'words'$"):
+        subtract_files(path, path, out)
+
+
 def test_pickles_within_shards_are_refused(tmp_path: Path) -> None:
     inner = {"name": "numcodecs.pickle", "configuration": {}}
     shards = {"name": "sharding_indexed", "configuration": {"chunk_shape": [2, 2], "codecs": [inner]}}

@@ -73,6 +73,8 @@ def tensor_of(
     if dataset.is_enum:
         reason = "its numbers stand for names; convert it to numbers first"
         raise DTypeError("types", elements.refusal("enum", reason), where=where)
+    if dataset.other:
+        raise DTypeError("types", f"{elements.refusal(dataset.other)}; expected numbers", where=where)
     element = element_of(dtype, where, every_type=every_type)
     check_shape(shape, element.itemsize, where)
     if chunks and (nbytes := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:

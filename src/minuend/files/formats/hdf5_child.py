@@ -19,6 +19,9 @@ _FILTERS = ("compression", "compression_opts", "shuffle", "fletcher32")
 _WRITTEN = ("FILTER_DEFLATE", "FILTER_SHUFFLE", "FILTER_FLETCHER32", "FILTER_LZF", "FILTER_SZIP", "FILTER_SCALEOFFSET")
 """What h5py writes by name, or leaves out without harm; older releases name no other compression at all."""
 
+_WORDS = {"vlen": "variable-length", "reference": "reference", "fields": "compound", "array": "array"}
+"""What HDF5 calls types of which NumPy's numbers and texts are not made."""
+
 _INSTEAD = {"compression": "gzip", "compression_opts": 1}
 
 
@@ -52,6 +55,15 @@ def offset_of(dataset: Any, package: Any) -> int | None:
     there = dataset.shape is not None and dataset.id.get_storage_size() > 0
     found: int | None = dataset.id.get_offset() if plain and there else None
     return found
+
+
+def _is_sent(described: Any) -> bool:
+    """Whether values of a type are described, as :meth:`Works._type` has it: those of any length are numbers."""
+    if isinstance(described, str):
+        return True
+    if "fields" in described:
+        return all(_is_sent(one) for _, one, _ in described["fields"])
+    return _is_sent(described["array"]) if "array" in described else isinstance(described.get("vlen", ""), str)
 
 
 def _text(path: Any) -> str:
@@ -204,15 +216,52 @@ class Works:
         return [[int(one[0]), int(one[2][0]) if one[2] else 0] for one in found]
 
     def _attributes(self, item: Any) -> list[Any]:
-        return [[name, self._value(value)] for name, value in item.attrs.items() if isinstance(name, str)]
+        return [[name, self._attribute(item.attrs, name)] for name in item.attrs if isinstance(name, str)]
+
+    def _attribute(self, attributes: Any, name: str) -> dict[str, Any]:
+        """Return an attribute as JSON, with its type where NumPy's value does not say it."""
+        if name == "REFERENCE_LIST":
+            return {"unknown": name}
+        try:
+            value = attributes[name]
+        except TypeError as error:  # of a type that the package does not read; the dataset is read nevertheless
+            return {"unknown": str(error)}
+        empty = isinstance(value, self._package.Empty)
+        described = self._type(value.dtype if empty else attributes.get_id(name).dtype)
+        if not _is_sent(described) and name != "DIMENSION_LIST":
+            return {"unknown": str(described)[:200]}
+        alone = "vlen" in described and attributes.get_id(name).shape == ()  # which comes as its elements
+        found: dict[str, Any] = {"list": [self._value(value)], "shape": []} if alone else self._value(value)
+        plain = isinstance(described, str) or {"text", "array"} & described.keys() or name == "DIMENSION_LIST"
+        return found if plain and not empty and "bytes" not in found else {**found, "type": described}
 
     def _dtype(self, dtype: Any) -> Any:
-        text = self._package.check_string_dtype(dtype)
-        if text is not None:
+        """Return the element type of a dataset: NumPy's, text, or a word for another one."""
+        described = self._type(dtype)
+        if isinstance(described, str):
+            nameless = dtype.kind == "V" and dtype.type.__module__ != "ml_dtypes"
+            return {"other": "opaque"} if nameless else described
+        if "enum" in described or "text" in described:
+            return described.get("of", described)
+        return {"other": next(word for key, word in _WORDS.items() if key in described)}
+
+    def _type(self, dtype: Any) -> Any:
+        """Return a type as JSON: NumPy's name for it, or a description."""
+        package = self._package
+        if (text := package.check_string_dtype(dtype)) is not None:
             return {"text": [text.encoding, text.length]}
-        if dtype.hasobject or dtype.names:
-            return {"other": str(dtype)[:200], "size": dtype.itemsize}
-        return dtype.name if dtype.kind == "V" else dtype.str
+        if (named := package.check_enum_dtype(dtype)) is not None:
+            return {"enum": {name: int(value) for name, value in named.items()}, "of": dtype.str}
+        if (each := package.check_vlen_dtype(dtype)) is not None:
+            return {"vlen": self._type(each)}
+        if (to := package.check_ref_dtype(dtype)) is not None:
+            return {"reference": "part" if to is package.RegionReference else "whole"}
+        if dtype.names:
+            fields = [[name, self._type(dtype.fields[name][0]), dtype.fields[name][1]] for name in dtype.names]
+            return {"fields": fields, "size": dtype.itemsize}
+        if dtype.subdtype:
+            return {"array": self._type(dtype.subdtype[0]), "shape": dtype.subdtype[1]}
+        return dtype.name if dtype.type.__module__ == "ml_dtypes" else dtype.str
 
     def _value(self, value: Any) -> Any:
         """Return a value of an attribute as JSON; the elements of arrays go as bytes of their own."""
@@ -225,15 +274,20 @@ class Works:
         if isinstance(value, self._package.Empty):
             return {"empty": True}
         if isinstance(value, self._package.Reference):
-            return {"reference": self._referred(value)}
-        if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject and not value.dtype.names:
-            dtype = value.dtype
-            array = {"array": self._put(np.ascontiguousarray(value).tobytes()), "shape": list(np.shape(value))}
-            described = {"dtype": dtype.name if dtype.type.__module__ == "ml_dtypes" else dtype.str}
-            return array | described | {"alone": isinstance(value, np.generic)}
-        if isinstance(value, np.ndarray) and not value.dtype.names:
+            part = isinstance(value, self._package.RegionReference)
+            return {"reference": self._referred(value), "part": part, "nothing": not value}
+        if not isinstance(value, np.ndarray | np.generic):
+            return {"unknown": type(value).__name__}
+        alone, dtype = isinstance(value, np.generic), value.dtype
+        if dtype.names:
+            values = np.asarray(value)
+            fields = [[name, self._value(values[name])] for name in dtype.names]
+            return {"fields": fields, "shape": list(value.shape), "alone": alone}
+        if dtype.hasobject:
             return {"list": [self._value(one) for one in value.ravel()], "shape": list(value.shape)}
-        return {"unknown": type(value).__name__}
+        array = {"array": self._put(np.ascontiguousarray(value).tobytes()), "shape": list(value.shape)}
+        own = dtype.type.__module__ == "ml_dtypes"
+        return array | {"dtype": dtype.name if own else dtype.str, "alone": alone}
 
     def _referred(self, reference: Any) -> Any:
         """Return the name of what a reference leads to, and whether its first axis grows."""
@@ -253,7 +307,16 @@ class Works:
         import numpy as np
 
         dataset = self._file[head["name"]]
-        found = dataset[tuple(slice(*one) for one in head["region"])]
+        try:
+            found = dataset[tuple(slice(*one) for one in head["region"])]
+        except OSError as error:
+            lacks = [one for one in self._filters(dataset) if not self._package.h5z.filter_avail(one[0])]
+            if not lacks:
+                raise
+            name = lacks[0][3].decode(errors="replace")
+            raise OSError(
+                f"its filter {lacks[0][0]}, {name!r}, is not there: pip install hdf5plugin, or h5repack the file"
+            ) from error
         # An element without axes comes as one of Python or NumPy: without the byte order, or as text of a fixed width
         found = np.asarray(found, dataset.dtype)
         if not found.dtype.hasobject:

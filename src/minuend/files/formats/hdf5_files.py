@@ -30,3 +30,8 @@ def check(path: str, results: Sequence[Result]) -> None:
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write datasets one after the other, with what belongs to A's."""
     netcdf_hdf5.write(path, results, netcdf=False)
+
+
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which attributes refer to what is not in the file."""
+    return netcdf_hdf5.notes(path, results)

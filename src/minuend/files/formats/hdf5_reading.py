@@ -9,6 +9,7 @@ A child that exceeds its bounds, or crashes, is an error that names the file; it
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import json
 import math
@@ -26,6 +27,7 @@ from minuend.child import Child
 from minuend.child_pool import Pool
 from minuend.errors import FileFormatError
 from minuend.files.base import clipped
+from minuend.files.formats.hdf5_attributes import Reference, dtype_of, value_of
 from minuend.files.formats.hdf5_chunks import Chunks
 from minuend.files.streaming.reading import Array, Source
 from minuend.files.streaming.regions import Region, extent, tiles, whole
@@ -41,6 +43,19 @@ _MOST_LINKS = 16
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+_PLUG_INS = "HDF5_PLUGIN_PATH"
+
+
+def _plug_ins() -> str:
+    """Return where installed packages have filters for HDF5's library, by which netCDF4 packs by zstd, say."""
+    found = []
+    for name in ("hdf5plugin", "netCDF4"):
+        with contextlib.suppress(ImportError, ValueError):
+            spec = importlib.util.find_spec(name)
+            found += [os.path.join(home, "plugins") for home in (spec and spec.submodule_search_locations) or ()]
+    return os.pathsep.join(path for path in found if os.path.isdir(path))
+
+
 class Process(Child):
     """The child process, which reads all files."""
 
@@ -48,8 +63,9 @@ class Process(Child):
         paths = json.dumps([path for path in sys.path if path])
         command = [sys.executable, "-I", worker.__file__, os.path.join(_HERE, "hdf5_child.py"), paths]
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        environment = threads | ({} if _PLUG_INS in os.environ else {_PLUG_INS: _plug_ins()})
         super().__init__(
-            "HDF5 is read in a process of its own", command, environment=threads, folder=False, greets=True
+            "HDF5 is read in a process of its own", command, environment=environment, folder=False, greets=True
         )
         self.opened: set[int] = set()
 
@@ -104,21 +120,11 @@ class Reader:
         return self.source.read(offset, size).data
 
 
-class Reference:
-    """A reference to a dataset of the file."""
-
-    def __init__(self, described: Any) -> None:
-        self.described = described
-
-
-class Empty:
-    """The value of an attribute without elements."""
-
-
 class Dataset:
     """A dataset, by what the child says of it; names are those of ``h5py.Dataset``."""
 
     compression = compression_opts = shuffle = fletcher32 = None
+    other: str = ""
 
     def __init__(self, file: File, stated: Mapping[str, Any], parts: Sequence[bytes]) -> None:
         self._error: str = stated.get("error", "")
@@ -129,7 +135,9 @@ class Dataset:
         self.shape = _shape(stated["shape"])
         self.maxshape = _shape(stated["maxshape"])
         self.chunks = _shape(stated["chunks"])
-        self.dtype = _dtype(stated["dtype"])
+        self.dtype = dtype_of(stated["dtype"])
+        if isinstance(stated["dtype"], dict):  # what HDF5 calls a type that is none of numbers
+            self.other = stated["dtype"].get("other", "string" if self.dtype.hasobject else "")
         self.is_enum: bool = stated["is_enum"]
         self.is_virtual: bool = stated["is_virtual"]
         self.external: bool = stated["external"]
@@ -138,7 +146,7 @@ class Dataset:
         for name, value in stated.get("filters", {}).items():
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
         self._filters: list[list[int]] | None = stated.get("direct")
-        self.fill = _value(stated["fill"], parts) if "fill" in stated else None
+        self.fill = value_of(stated["fill"], parts) if "fill" in stated else None
         self._chunks: Chunks | None = None
         self._turn = threading.Lock()
 
@@ -258,42 +266,5 @@ def _shape(stated: Sequence[int] | None) -> Any:
     return None if stated is None else tuple(stated)
 
 
-def _dtype(stated: Any) -> np.dtype[Any]:
-    """Return an element type by what the child calls it."""
-    if isinstance(stated, str):
-        with contextlib.suppress(TypeError):
-            return np.dtype(stated)
-        import ml_dtypes
-
-        return np.dtype(str(stated)) if not hasattr(ml_dtypes, stated) else np.dtype(getattr(ml_dtypes, stated))
-    if "text" in stated:
-        import h5py
-
-        text: np.dtype[Any] = h5py.string_dtype(*stated["text"])
-        return text
-    return np.dtype(object) if "other" in stated and stated["other"].startswith("object") else np.dtype([("of", "V1")])
-
-
 def _attributes(stated: Sequence[Any], parts: Sequence[bytes]) -> dict[str, Any]:
-    return {name: _value(value, parts) for name, value in stated}
-
-
-def _value(stated: Mapping[str, Any], parts: Sequence[bytes]) -> Any:
-    """Return a value of an attribute."""
-    if "text" in stated:
-        return stated["text"]
-    if "bytes" in stated:
-        return parts[stated["bytes"]]
-    if "empty" in stated:
-        return Empty()
-    if "reference" in stated:
-        return Reference(stated["reference"])
-    if "array" in stated:
-        found = np.frombuffer(parts[stated["array"]], _dtype(stated["dtype"])).reshape(stated["shape"])
-        return found[()] if stated["alone"] else found.copy()
-    if "list" in stated:
-        values = np.empty(len(stated["list"]), object)
-        for k, one in enumerate(stated["list"]):
-            values[k] = _value(one, parts)
-        return values.reshape(stated["shape"])
-    return None
+    return {name: value_of(value, parts) for name, value in stated}

@@ -19,7 +19,7 @@ from minuend.files.base import Result, clipped
 from minuend.files.formats import conventions, hdf5
 from minuend.files.formats.conventions import Groups, Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts, text_of_letters
-from minuend.files.formats.hdf5_reading import Empty
+from minuend.files.formats.hdf5_attributes import Own, Reference, Text, called, is_lost, references, with_references
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import outside_signals
 from minuend.files.streaming.regions import bands
@@ -159,15 +159,19 @@ def _axis(dataset: Any, k: int, numbered: Mapping[int, Any]) -> Axis:
 def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
     """Return attributes that are text or numbers: references and the like mean places in the file.
 
-    Those of types that netCDF lacks (bool, complex numbers) are left out where ``netcdf`` says so.
+    Those of types that netCDF lacks (bool, complex numbers, records) are left out where ``netcdf`` says so.
     """
     found: dict[str, Any] = {}
     hidden = _HIDDEN if netcdf or _is_scale_by(attributes) else _HIDDEN - {"CLASS", "NAME"}
     for name, value in attributes.items():
         if name in hidden or name != _text(name):
             continue
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iufS" and value.size:
-            found[name] = value[0] if value.size == 1 and value.dtype.kind != "S" else value
+        if not netcdf and isinstance(value, Text | Own):
+            found[name] = value
+        elif isinstance(value, np.ndarray) and not netcdf and value.dtype.metadata and value.dtype.kind in "iu":
+            found[name] = value  # of an enumeration, whose names are its type's
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "iufS" and value.size:
+            found[name] = value.ravel()[0] if value.size == 1 and value.dtype.kind != "S" else value
         elif isinstance(value, np.ndarray) and value.size and all(isinstance(one, str | bytes) for one in value.flat):
             texts = [_text(one) for one in value.flat]
             found[name] = texts[0] if len(texts) == 1 else np.array(texts, object)
@@ -175,8 +179,6 @@ def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
             found[name] = value
         elif isinstance(value, str | bytes):
             found[name] = _text(value)
-        elif isinstance(value, Empty):  # a text of no letters
-            found[name] = ""
         elif not netcdf and isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
             found[name] = value
     return found
@@ -220,6 +222,7 @@ def _write_chunks(path: str, results: Sequence[Result], netcdf: bool, check: Cal
             file.add_attributes(group, attributes)
         for result in results:
             file.add(result)
+        file.add_own_attributes()
     return file.later
 
 
@@ -239,6 +242,7 @@ class Writer:
         self._scales: dict[str, Any] = {}
         self._written: dict[str, Any] = {}
         self._axes: set[str] = set()
+        self._own: list[tuple[Any, str, Own]] = []
         self.later: list[hdf5.Later] = []
         self._check = check
 
@@ -276,7 +280,8 @@ class Writer:
         if fill is not None:
             fill = options["fillvalue"] = result.element.memory.type(fill)
         dataset = self._create(result.name, axes, result.element.memory, options)
-        self._give(dataset, conventions.attributes_of(result), fill)
+        own = {name: one for name, one in result.about.attributes.items() if isinstance(one, Own)}
+        self._give(dataset, conventions.attributes_of(result) | own, fill)
         self.later += hdf5.written(result, dataset, self._stream, self._check)
 
     def _add_companion(self, one: Companion) -> None:
@@ -342,6 +347,9 @@ class Writer:
             value = None if name == conventions.FILL else self._as_attribute(one)
             if value is None:
                 continue
+            if isinstance(one, Own):
+                self._own.append((item, name, one))
+                continue
             if isinstance(value, np.ndarray) and value.dtype.hasobject:
                 item.attrs.create(name, value, dtype=self._package.string_dtype())
             elif not isinstance(value, str) or not self._netcdf:
@@ -355,6 +363,10 @@ class Writer:
 
     def _as_attribute(self, value: Any) -> Any:
         """Return a value of any format as an attribute has it; ``None`` where none does."""
+        if isinstance(value, Text) and not self._netcdf:
+            return self._package.Empty(value.dtype) if value.raw is None else np.array(value.raw, value.dtype)
+        if isinstance(value, Own):
+            return None if self._netcdf else value
         if isinstance(value, str):
             return value.encode(errors="replace").decode()
         if isinstance(value, bool | np.bool_) or value is None or isinstance(value, Mapping):
@@ -372,3 +384,37 @@ class Writer:
             found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
         )
         return (found[()] if np.isscalar(value) else found) if is_plain else None
+
+    def add_own_attributes(self) -> None:
+        """Give attributes of HDF5's own types, at the end; one that refers to what is not in the file is left out."""
+        for item, name, one in self._own:
+            if one.value is None:
+                item.attrs[name] = self._package.Empty(one.dtype)
+            elif not any(is_lost(to, self._file) for to in references(one)):
+                value = with_references(one.value, self._reference)
+                item.attrs.create(name, value, value.shape, one.dtype)
+
+    def _reference(self, to: Reference) -> Any:
+        if to.nothing:
+            return self._package.h5r.RegionReference() if to.part else self._package.h5r.Reference()
+        return self._file[f"/{to.path}"].ref
+
+
+# ---- references ----------------------------------------------------------------------------------------------------
+
+
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which attributes refer to what is not in a file that is written."""
+    companions, groups = conventions.companions(results), conventions.groups_of(results)
+    axes = (axis.path for where in map(conventions.placed, results) for axis in where.axes)
+    names = {*companions, *axes, *(result.name for result in results)}
+    there = {"/"} | {f"/{'/'.join(name.split('/')[: k + 1])}" for name in names for k in range(name.count("/") + 1)}
+    owners = [(result.name, result.about.attributes) for result in results]
+    owners += [(f"/{group}", attributes) for group, attributes in groups.items()]
+    owners += [(name, one.attributes) for name, one in companions.items()]
+    return tuple(
+        f"the attribute {clipped(name)} of {clipped(owner)} refers to {called(lost[0], path)}, and is left out"
+        for owner, attributes in owners
+        for name, one in attributes.items()
+        if isinstance(one, Own) and (lost := [to for to in references(one) if is_lost(to, there)])
+    )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from minuend.core import elements
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files.addresses import URL
 from minuend.files.base import (
@@ -170,6 +171,8 @@ def _tensor(
     stored: Stored,
     every_type: bool,
 ) -> Tensor:
+    if zarr_conventions.is_text(node):
+        raise DTypeError("types", f"{elements.refusal('string')}; expected numbers", where=where)
     zarr_headers.check(node, where)
     array = opened()
     element = element_of(array.dtype, where, every_type=every_type)
