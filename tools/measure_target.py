@@ -12,12 +12,14 @@ import argparse
 import sys
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from minuend.files.transaction.writing import atomic
 from minuend.runtimes import case_list, pattern_cases, targets
 from minuend.runtimes.measuring import ALL, MISSING, NOT_SHOWN, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
+from minuend.runtimes.pattern_witnesses import WITNESSES, PatternWitnesses, with_witnesses, without_witnesses
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Runtime
@@ -48,8 +50,7 @@ def measure(
         if quirks(queried.name).joins and graphs_of != NONE:
             _write_cases()
             target = with_graphs(queried, target, graphs_of or ALL, types, progress)
-    with atomic(str(path)) as stream:
-        stream.write(targets.dump(target).encode())
+    _write(target, path)
     seconds = time.perf_counter() - start
     print(f"{target.name}: {len(target.table.cells):,} cases in {seconds:.0f} s → {path.name}", flush=True)
     return path
@@ -66,8 +67,7 @@ def _write_cases() -> None:
     known = {path: _load(path) for path in paths}
     write_list(TARGETS)
     for path, target in known.items():
-        with atomic(str(path)) as stream:
-            stream.write(targets.dump(target).encode())
+        _write(target, path)
 
 
 def write_list(folder: Path) -> None:
@@ -75,6 +75,16 @@ def write_list(folder: Path) -> None:
     with atomic(str(folder / case_list.CASES)) as stream:
         stream.write(case_list.dump([key for key, _ in pattern_cases.queried("f32")]).encode())
     case_list.forget()
+
+
+def _write(target: Target, path: Path) -> None:
+    """Write a measured file, and the witnesses of its patterns into one beside it."""
+    table, witnesses = without_witnesses(target.table)
+    beside = path.parent / WITNESSES / path.name
+    beside.parent.mkdir(exist_ok=True)
+    for file, text in ((path, targets.dump(replace(target, table=table))), (beside, witnesses)):
+        with atomic(str(file)) as stream:
+            stream.write(text.encode())
 
 
 def _has_graphs(text: str) -> bool:
@@ -87,7 +97,11 @@ def _load(path: Path) -> Target:
     found = targets.load(text, path.name)
     if not found.table.has_patterns and _has_graphs(text):
         raise SystemExit(f"{path.name} was written against another list of graph cases: see tools/merge_measured.py")
-    return found
+    beside = path.parent / WITNESSES / path.name
+    if not beside.exists():
+        return found
+    shown = PatternWitnesses(lambda: beside.read_text("utf-8"))
+    return replace(found, table=with_witnesses(replace(found.table, shown=shown)))
 
 
 def _progress(done: int, total: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -151,7 +152,8 @@ def _each(
         wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
         if wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
-            yield _deviating(target, node.a.dtype, match.pattern, wrong, helps)
+            shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
+            yield _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
 
 
 def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternVerdict]:
@@ -214,7 +216,14 @@ def _deviations(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> tu
     return tuple(found)
 
 
-def _deviating(target: Target, dtype: str, pattern: Pattern, wrong: Mapping[str, Answer], hint: str) -> PatternVerdict:
+def _deviating(
+    target: Target,
+    dtype: str,
+    pattern: Pattern,
+    wrong: Mapping[str, Answer],
+    hint: str,
+    shown: Callable[[Sequence[str]], Witness | None],
+) -> PatternVerdict:
     refused = next((one for one in wrong.values() if one.verdict == "not-implemented"), None)
     if refused is not None:
         reason = PatternRefused(pattern, refused.message)
@@ -223,9 +232,10 @@ def _deviating(target: Target, dtype: str, pattern: Pattern, wrong: Mapping[str,
     setting = setting_of(target.runtime, hint)
     why = PrecisionLower(pattern, setting, values) if setting else PatternComputedOtherwise(pattern, values)
     worst_first = sorted(
-        wrong.values(), key=lambda one: max(rank(each.severity) for each in one.deviations(TYPES[dtype]))
+        wrong, key=lambda name: -max(rank(one.severity) for one in wrong[name].deviations(TYPES[dtype]))
     )
-    witness = next((one.witness for one in reversed(worst_first) if one.witness is not None), None)
+    witness = next((wrong[name].witness for name in worst_first if wrong[name].witness is not None), None)
+    witness = witness or shown(worst_first)
     if witness is not None and not is_alone(pattern):
         witness = replace(witness, pattern=pattern)
     deviating = _deviations(dtype, pattern, wrong)

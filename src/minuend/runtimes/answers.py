@@ -142,18 +142,19 @@ def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
     found = data.get("witness")
     witness = None
     if found is not None:
-        operands = tuple(map(_number, found["operands"]))
-        witness = Witness(operator, operands, _number(found["got"]), _number(found["expected"]))
+        operands = tuple(map(number_of, found["operands"]))
+        witness = Witness(operator, operands, number_of(found["got"]), number_of(found["expected"]))
     seen = tuple(one for one in SEVERITIES if one in data.get("severities", ()))
     spans = tuple(map(_spans, data.get("spans", ())))
     return Answer(data["verdict"], witness, data.get("message", ""), spans, seen, data.get("ulps", 0))
 
 
 def _spans(data: Any) -> tuple[Span, ...] | None:
-    return None if data is None else tuple((_number(low), _number(high)) for low, high in data)
+    return None if data is None else tuple((number_of(low), number_of(high)) for low, high in data)
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
+    """Return a number that JSON holds; NaN and infinities are texts there."""
     return float(value) if isinstance(value, str) else value
 
 
@@ -161,8 +162,8 @@ def plain_answer(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain data."""
     data: dict[str, Any] = {"verdict": answer.verdict}
     if (one := answer.witness) is not None:
-        numbers = {"got": _plain_number(one.got), "expected": _plain_number(one.expected)}
-        data["witness"] = {"operands": list(map(_plain_number, one.operands)), **numbers}
+        numbers = {"got": plain_number(one.got), "expected": plain_number(one.expected)}
+        data["witness"] = {"operands": list(map(plain_number, one.operands)), **numbers}
     if answer.severities:
         data |= {"severities": list(answer.severities)} | ({"ulps": answer.ulps} if answer.ulps else {})
     if answer.spans:
@@ -173,8 +174,9 @@ def plain_answer(answer: Answer) -> dict[str, Any]:
 
 
 def _plain_spans(spans: tuple[Span, ...] | None) -> Any:
-    return None if spans is None else [[_plain_number(end) for end in span] for span in spans]
+    return None if spans is None else [[plain_number(end) for end in span] for span in spans]
 
 
-def _plain_number(value: float) -> float | str:
+def plain_number(value: float) -> float | str:
+    """Return a number as JSON holds it."""
     return value if isinstance(value, int) or value - value == 0 else str(value)

@@ -289,7 +289,7 @@ def _deviating(built: Built, ran: _Ran, places: Sequence[int]) -> Deviating:
         if name not in seen or ulps > seen[name][0]:
             seen[name] = ulps, i
     worst_first = sorted(seen, key=rank, reverse=True)
-    ulps = max(ulps for ulps, _ in seen.values())
+    ulps = _at_most(max(ulps for ulps, _ in seen.values()))
     answer = Answer("different-numbers", severities=tuple(reversed(worst_first)), ulps=ulps)
     return Deviating(answer, list(dict.fromkeys([seen[worst_first[0]][1], *places])))
 
@@ -391,7 +391,12 @@ def _shown(case: GraphCase, built: Built, ran: _Ran) -> Answer | None:
     if len(shown) > _MOST_OPERANDS:
         return None
     got, expected = (_value(one, i) for one in (ran.got, ran.expected))
-    return Answer("different-numbers", Witness(SUBTRACT, shown, got, expected), severities=(name,), ulps=ulps)
+    return Answer("different-numbers", Witness(SUBTRACT, shown, got, expected), severities=(name,), ulps=_at_most(ulps))
+
+
+def _at_most(ulps: int) -> int:
+    """The next power of two: more than that, no sample tells."""
+    return 1 << (ulps - 1).bit_length() if ulps else 0
 
 
 def _value(output: Output, place: int) -> float:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from minuend.core.elements import TYPES
 from minuend.models.constants import Constants, positions_of
@@ -18,6 +18,7 @@ from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, N
 from minuend.models.patterns import Const, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse
+from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import parse_version
 from minuend.standards.version import OpVersion
 
@@ -87,6 +88,13 @@ def nodes(*rows: NodeRow) -> Table:
     return Table(cells)
 
 
+class Shown(Protocol):
+    """Witnesses of patterns: see :mod:`minuend.runtimes.pattern_witnesses`."""
+
+    def find(self, keys: Iterable[Key], names: Iterable[str], /) -> Witness | None:
+        """Return the first witness of some cases and value classes."""
+
+
 @dataclass(frozen=True)
 class Table:
     """What was measured.
@@ -94,10 +102,12 @@ class Table:
     Attributes:
         cells: the answers of each case. cpus: the processors on which patterns were measured, in the order of time:
             cases that a list grew by can be measured elsewhere.
+        shown: the witnesses of patterns, where answers do not hold them.
     """
 
     cells: Mapping[Key, Answers]
     cpus: tuple[str, ...] = ()
+    shown: Shown | None = None
 
     @functools.cached_property
     def nodes(self) -> Mapping[Key, Answers]:
@@ -121,7 +131,7 @@ class Table:
 
     def with_patterns(self, other: Table) -> Table:
         """Return a table with another one's patterns."""
-        return Table({**self.nodes, **other.patterns}, other.cpus)
+        return Table({**self.nodes, **other.patterns}, other.cpus, other.shown)
 
     def covers(self, dtype: str, dynamic: bool) -> bool:
         """Whether patterns of an element type were measured; a file can leave whole types out."""
@@ -154,6 +164,21 @@ class Table:
         if found and dtype in NARROW:
             found = with_all_that_rounds(found, match.pattern)
         return None if found == {} and self._cannot_show(match.pattern, dtype) else found
+
+    def witness(self, match: Match, dtype: str, dynamic: bool, hint: str, names: Sequence[str]) -> Witness | None:
+        """Return what shows that a match differs; ``None`` where nothing does.
+
+        Args:
+            match, dtype, dynamic, hint: see :meth:`find`. names: value classes, the one that is wanted most first.
+        """
+        if self.shown is None:
+            return None
+        own, other = (DYNAMIC, STATIC) if dynamic else (STATIC, DYNAMIC)
+        settings = [own, *([] if hint else [DEFAULTS[own], DEFAULTS[other]]), other]
+        patterns = dict.fromkeys((match.pattern, replaced(match.pattern, _ORDINARY)))
+        forms = dict.fromkeys((match.form, ADJACENT))
+        keys = itertools.product(settings, patterns, forms)
+        return self.shown.find((pattern_key(two, dtype, one, three) for one, two, three in keys), names)
 
     def _cannot_show(self, pattern: Pattern, dtype: str) -> bool:
         """Whether a deviation is out of reach of the numbers that a case is measured with.
@@ -251,6 +276,8 @@ _JUMPING = (*COMPARISONS, "ThresholdedRelu")
 """Operators whose result can change by any amount where an operand changes in its last digit."""
 
 _ADDED = Op("Add", (less(X, X), X))
+
+_ORDINARY = {Const.POWER: Const.SCALAR, Const.ZERO: Const.ANY}
 
 _ROUNDING = ("rounds", "overflows", "subnormal")
 """Value classes of floats whose exact result is no number of the type, or may be none."""

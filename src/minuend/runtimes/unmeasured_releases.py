@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minuend.models.constants import Constants
@@ -22,6 +22,7 @@ from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.reasons import Reason, ReleaseBetween, ReleasesDiffer, ReleaseTooNew, ReleaseTooOld, Stated
 from minuend.runtimes.table import NOTHING, Answers, Table
 from minuend.runtimes.target import Target
+from minuend.runtimes.witness import Witness
 
 RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
 """What a release looks like that has a place among others."""
@@ -121,7 +122,7 @@ def inferred(release: str, older: Target | None, newer: Target | None) -> Inferr
     table = near.table
     if older is not None and newer is not None:
         both = older.table.has_patterns and newer.table.has_patterns
-        table = _Between(table.nodes, table.cpus if both else (), made, older.table, newer.table)
+        table = _Between(table.nodes, table.cpus if both else (), of=made, older=older.table, newer=newer.table)
     known = {name: getattr(near, name) for name in ("runtime", "date", "cpu", "isa", "python")}
     return replace(made, table=table, **known)
 
@@ -151,6 +152,13 @@ class _Between(Table):
             return None
         names = dict.fromkeys((*older, *newer))
         return {name: self.of._joined(older.get(name, OK), newer.get(name, OK)) for name in names}
+
+    def witness(self, match: Match, dtype: str, dynamic: bool, hint: str, names: Sequence[str]) -> Witness | None:
+        """Return what shows it on either; see :meth:`Table.witness`."""
+        assert self.of is not None
+        tables = (self.of.nearer.table, self.older, self.newer)
+        found = (one.witness(match, dtype, dynamic, hint, names) for one in tables)
+        return next((one for one in found if one is not None), None)
 
 
 def agree(older: Answer, newer: Answer) -> bool:
