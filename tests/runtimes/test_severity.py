@@ -116,3 +116,7 @@ def test_the_order() -> None:
     assert [rank(one) for one in SEVERITIES] == [0, 1, 2, 3, 4]
     assert worst(["sign-of-zero", "subnormal", "rounding"]) == "subnormal"
     assert worst([]) is None
+
+
+def test_an_operand_beyond_the_results_type_counts_as_infinite():
+    assert severity(TYPES["float16"], (1e30, 1.0), 2.0, 1.0) == "numbers"

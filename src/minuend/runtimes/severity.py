@@ -142,8 +142,8 @@ def _flushed(element: ElementType, operands: Sequence[Value], got: Fraction, exp
     least = least_normal(element)
     if got == 0 and abs(expected) < least:
         return True
-    sizes = [abs(Fraction(of_codes.decode(element, of_codes.encode(element, value)))) for value in operands
-             if math.isfinite(value)]  # fmt: skip
+    held = (of_codes.decode(element, of_codes.encode(element, value)) for value in operands if math.isfinite(value))
+    sizes = [abs(Fraction(value)) for value in held if math.isfinite(value)]
     lost = sum((size for size in sizes if size < least), Fraction(0))
     enlarged = max([Fraction(1), *sizes]) if got == 0 else 1
     return abs(got - expected) <= 2 * lost * enlarged
