@@ -53,7 +53,7 @@ class Occurrence:
     matches: tuple[Match, ...] = ()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()
-    live: Any = None
+    live: object = None
 
     @property
     def a(self) -> Range:
