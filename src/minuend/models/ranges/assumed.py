@@ -91,7 +91,7 @@ def _shown(bound: Fraction | None) -> str:
     return str(bound.numerator) if bound.denominator == 1 else f"{float(bound):.9g}"
 
 
-def assumptions(given: Mapping[str, Any] | None) -> dict[str, Assumed]:
+def assumptions(given: Mapping[str, object] | None) -> dict[str, Assumed]:
     """Read what is assumed of values, by their names.
 
     Args:
