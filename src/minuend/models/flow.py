@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
-import numpy as np
+from minuend.files.streaming import reading
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = reading.Array
 
 SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", "Flatten", "Tile")
 """Operators that only move or rename values."""

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Protocol
 
 from minuend.errors import SpecError, Unsupported
+from minuend.files.streaming import reading
 from minuend.models.constants import Constants
 from minuend.models.matching import Match
 from minuend.models.opening import M_contra, Model
@@ -23,7 +22,7 @@ from minuend.standards.abilities import Ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = reading.Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ class Occurrence:
     matches: tuple[Match, ...] = ()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()
-    live: Any = None
+    live: object = None
 
     @property
     def a(self) -> Range:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from minuend.operators import BY_ONNX, SUBTRACT
 
@@ -305,7 +305,7 @@ def operators(pattern: Pattern) -> tuple[str, ...]:
 # ---- as JSON ----------------------------------------------------------------------------------------------------
 
 
-def plain(pattern: Pattern) -> Any:
+def plain(pattern: Pattern) -> object:
     """Return a pattern as JSON has it.
 
     >>> plain(less(Op("Mul", (X, Const.SCALAR)), X))
@@ -326,17 +326,17 @@ def plain(pattern: Pattern) -> Any:
 _PARTS = ("square", "root", "division", "axes")
 
 
-def _plain_op(op: Op) -> Any:
+def _plain_op(op: Op) -> object:
     terms = (_plain_op(one) if isinstance(one, Op) else "" if one is None else str(one) for one in op.operands)
     call = [op.operator, *terms]
     if not (op.judged or op.types or op.place):
         return call
-    data: dict[str, Any] = {"judged" if op.judged else "call": call}
+    data: dict[str, object] = {"judged" if op.judged else "call": call}
     data |= {"types": list(op.types)} if op.types else {}
     return data | ({"place": op.place} if op.place else {})
 
 
-def pattern_of(data: Any) -> Pattern:
+def pattern_of(data: object) -> Pattern:
     """Return the pattern that JSON describes.
 
     Raises:
@@ -354,9 +354,11 @@ def pattern_of(data: Any) -> Pattern:
     return Softmax() if isinstance(data, dict) and "softmax" in data else _op_of(data)
 
 
-def _op_of(data: Any) -> Op:
+def _op_of(data: object) -> Op:
     if isinstance(data, list):
         data = {"call": data}
+    if not isinstance(data, dict):
+        raise TypeError(data)
     judged = "judged" in data
     operator, *operands = data["judged" if judged else "call"]
     place = data.get("place", 0)
@@ -366,7 +368,7 @@ def _op_of(data: Any) -> Op:
     return Op(operator, tuple(map(_term_of, operands)), judged, types, place)
 
 
-def _term_of(data: Any) -> Term:
+def _term_of(data: object) -> Term:
     if isinstance(data, list | dict):
         return _op_of(data)
     return None if data == "" else X if data == "x" else Const(data)

@@ -15,10 +15,11 @@ import ml_dtypes
 import numpy as np
 
 from minuend.core.elements import of_numpy
+from minuend.files.streaming import reading
 from minuend.models.opening import M_contra, Model
 from minuend.standards.abilities import Ability
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = reading.Array
 
 MOVES = ("Identity", "Constant", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Concat", "Split",
          "Slice", "Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND", "Tile", "Pad",

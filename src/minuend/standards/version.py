@@ -65,7 +65,7 @@ class Attr:
 
     name: str
     type: str
-    default: Any = None
+    default: object = None
     required: bool = False
     doc: str = ""
     values: tuple[object, ...] = ()

@@ -91,7 +91,7 @@ def _shown(bound: Fraction | None) -> str:
     return str(bound.numerator) if bound.denominator == 1 else f"{float(bound):.9g}"
 
 
-def assumptions(given: Mapping[str, Any] | None) -> dict[str, Assumed]:
+def assumptions(given: Mapping[str, object] | None) -> dict[str, Assumed]:
     """Read what is assumed of values, by their names.
 
     Args:
@@ -107,9 +107,8 @@ def assumptions(given: Mapping[str, Any] | None) -> dict[str, Assumed]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise TypeError(
-            f"a {type(given).__name__} assumes nothing; expected a dict such as {{'positions': (0, 131071)}}"
-        )
+        wanted = "expected a dict such as {'positions': (0, 131071)}"
+        raise TypeError(f"a {type(given).__name__} assumes nothing; {wanted}")
     return {name: _assumption(name, value) for name, value in given.items()}
 
 
@@ -124,7 +123,7 @@ def _assumption(name: str, value: Any) -> Assumed:
     if any(isinstance(end, float) and math.isnan(end) for end in pair):
         raise SpecError("assume", f"{shown(name)} cannot be assumed to be {shown(value)}; NaN bounds nothing")
     if any(isinstance(end, int) and abs(end) > LARGEST for end in pair):
-        raise _too_large(name, value)
+        raise _refused(name, value, _TOO_LARGE)
     lo, hi = (None if end is None or math.isinf(end) else Fraction(end) for end in pair)
     return _checked(name, value, lo, hi)
 
@@ -136,22 +135,23 @@ def _ends(name: str, text: str) -> tuple[Fraction | None, Fraction | None]:
     ends = [match[end] for end in ("lo", "hi")]
     # A fraction of 1e999999999 has a billion digits; floats end at 1e308, and their smallest is 5e-324.
     if any(len(end) > 400 or abs(int(end.lower().partition("e")[2] or 0)) > 400 for end in ends if end is not None):
-        raise _too_large(name, text)
+        raise _refused(name, text, _TOO_LARGE)
     lo, hi = (None if end is None else Fraction(end) for end in ends)
     return (lo, lo) if not match["dots"] else (lo, hi)
 
 
-def _too_large(name: str, value: object) -> SpecError:
-    return SpecError(
-        "assume", f"{shown(name)} is assumed to be {shown(value)}, beyond what floats hold; leave that end open, as 0.."
-    )
+_TOO_LARGE = "beyond what floats hold; leave that end open, as 0.."
+
+
+def _refused(name: str, value: object, message: str) -> SpecError:
+    return SpecError("assume", f"{shown(name)} is assumed to be {shown(value)}, {message}")
 
 
 def _checked(name: str, value: object, lo: Fraction | None, hi: Fraction | None) -> Assumed:
     if lo is None and hi is None:
-        raise SpecError("assume", f"{shown(name)} is assumed to be {shown(value)}, which says nothing; {_EXPECTED}")
+        raise _refused(name, value, f"which says nothing; {_EXPECTED}")
     if lo is not None and hi is not None and lo > hi:
-        raise SpecError("assume", f"{shown(name)} is assumed to be {shown(value)}, which is empty; {_EXPECTED}")
+        raise _refused(name, value, f"which is empty; {_EXPECTED}")
     return Assumed(name, lo, hi)
 
 

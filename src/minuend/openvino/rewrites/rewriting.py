@@ -45,8 +45,17 @@ class OpenVinoRewriter(Rewriter):
         return Written(words, operators, _spot(occurrence, (a, b), last.layer))
 
     def spelled(self, occurrence: Occurrence) -> Node | None:
-        """Return a Subtract's node by numpy's rule; ``None`` where it is not by pdpd, or a rank is not known."""
-        return spelled(occurrence.node) if isinstance(occurrence.node, Node) else None
+        """Return a Subtract's node by numpy's rule; ``None`` where it is not by pdpd, invalid, or of unknown rank."""
+        node = occurrence.node
+        if not isinstance(node, Node) or node.attribute("auto_broadcast") != "pdpd":
+            return None
+        if node.a.rank is None or node.b.shape is None:
+            return None
+        try:
+            b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * _dims_behind(node)))
+        except SpecError:
+            return None
+        return replace(node, operands=(node.a, b), attributes={"auto_broadcast": "numpy"})
 
     def spell(self, occurrence: Occurrence) -> Written:
         """Reshape B to where pdpd puts it, and broadcast by numpy's rule."""
@@ -60,7 +69,7 @@ class OpenVinoRewriter(Rewriter):
         return Written("has its broadcasting spelt out", [id(layer)], _spot(occurrence, (a, b), layer))
 
     def _aligned(self, layer: Layer, node: Node, b: Ref, adding: Builder) -> Ref:
-        behind = dims_behind(node)
+        behind = _dims_behind(node)
         if not behind:
             return b
         rank = node.b.rank
@@ -129,19 +138,8 @@ def _watched(ref: Ref) -> Watched:
     return ref
 
 
-def dims_behind(node: Node) -> int:
+def _dims_behind(node: Node) -> int:
     """How many dims of A come after B's last one; 0 where B sits at A's end, or by another rule than pdpd."""
     if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.rank is None:
         return 0
     return node.a.rank - node.b.rank - validate(node).b_start
-
-
-def spelled(node: Node) -> Node | None:
-    """The same subtraction by numpy's rule; ``None`` where it is not by pdpd, invalid, or a rank is not known."""
-    if node.attribute("auto_broadcast") != "pdpd" or node.a.rank is None or node.b.shape is None:
-        return None
-    try:
-        b = TensorType(node.b.dtype, (*node.b.shape, *(1,) * dims_behind(node)))
-    except SpecError:
-        return None
-    return replace(node, operands=(node.a, b), attributes={"auto_broadcast": "numpy"})
