@@ -11,23 +11,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto
 
 from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
-from minuend.onnx.documents import external, saving
-from minuend.onnx.documents.external import DataFiles
+from minuend.onnx.documents import saving
+from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.reading import parsed
-from minuend.onnx.documents.tensors import Array
 from minuend.onnx.execution import running
 from minuend.onnx.execution.interpreter import EVALUATORS as _EVALUATORS
 from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.graphs import walk
-from minuend.onnx.graphs.normalising import Violation
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
 
@@ -55,27 +51,10 @@ def read(source: object, *, base_dir: str | os.PathLike[str] | None = None) -> M
     return Model(proto, folder=folder, path=path, name=name, violations=violations)
 
 
-@dataclass(eq=False, repr=False)
-class Model:
-    """An ONNX model and the folder of its external data.
-
-    Attributes:
-        proto: the ``ModelProto``, live: changes in it are run and saved.
-        folder: where its external data is; ``None`` where it came without. path: the file that it was read from.
-        name: what messages call it. files: its external data. violations: the rules that it broke when it came.
-    """
-
-    proto: ModelProto
-    _: KW_ONLY
-    folder: str | None = None
-    path: str | None = None
-    name: str = "the ModelProto"
-    violations: tuple[Violation, ...] = ()
+class Model(Document):
+    """An ONNX model that can be run and saved; its attributes are those of :class:`Document`."""
 
     dialect = DIALECT
-
-    def __post_init__(self) -> None:
-        self.files = DataFiles(self.folder, self.name)
 
     def __repr__(self) -> str:
         return f"<onnx.Model {self.name}: {self.proto.graph.name!r}, {len(self.proto.graph.node)} nodes>"
@@ -85,15 +64,6 @@ class Model:
         """What conversions and fixes hand out: ``proto``."""
         return self.proto
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know: the rules that the model broke, and how it is read."""
-        return tuple(one.note for one in self.violations)
-
-    def output_names(self) -> list[str]:
-        """Return the names of the graph's outputs, in order."""
-        return [value.name for value in self.proto.graph.output]
-
     def subtractions(self) -> Iterator[Node]:
         """Yield every Sub node, in bodies and functions too, with its version, types and place.
 
@@ -102,18 +72,6 @@ class Model:
                 SpecError: not two inputs and one output.
         """
         return (found.node() for found in walk.subtractions(self))
-
-    def array(self, tensor: TensorProto, where: str = "") -> Array:
-        """Return the elements of one of its tensors, read-only; those of external data are read now.
-
-        Raises:
-            FileFormatError, FileNotFoundError: see :class:`minuend.onnx.documents.external.DataFiles`.
-        """
-        return self.files.array(tensor, where or f"{self.name}: tensor {tensor.name!r}")
-
-    def blocks(self, tensor: TensorProto, where: str = "") -> tuple[np.dtype[Any], Iterator[Array]]:
-        """Return the type of one of its tensors' elements, and an iterator over them; raises as :meth:`array`."""
-        return self.files.blocks(tensor, where or f"{self.name}: tensor {tensor.name!r}")
 
     # ---- running ----------------------------------------------------------------------------------------------
 
@@ -156,14 +114,6 @@ class Model:
     ) -> Outputs:
         """Run the model as :meth:`run` does; models of ONNX write no files and print nothing."""
         return Outputs(self.run(inputs, max_bytes=max_bytes, evaluator=evaluator))
-
-    def sources(self) -> tuple[str, ...]:
-        """Return the files that the model names, whether they are there or not: its own, and all external data."""
-        own = () if self.path is None else (self.path,)
-        if self.folder is None:
-            return own
-        data = dict.fromkeys(external.locations(self.proto))
-        return (*own, *(os.path.join(self.folder, location) for location in data))
 
     # ---- saving -----------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 
 from minuend.errors import FileFormatError, MinuendError
+from minuend.onnx.graphs.walk import walk
 from minuend.onnx.model import Model, read
 
 TEXT = """
@@ -158,7 +159,7 @@ def test_before_ir_version_3_a_model_without_imports_is_at_opset_1():
     imports()(proto)
     proto.ir_version = 2
     found = read(proto)
-    assert next(found.walk()).opset == 1
+    assert next(walk(found)).opset == 1
     proto.ClearField("ir_version")
     assert told(proto) == "the ModelProto: its ir_version is 0; expected 1 or above"
 

@@ -12,6 +12,7 @@ from onnx import ModelProto
 
 from minuend.errors import FileFormatError, MinuendError, Unsupported
 from minuend.onnx.documents import saving
+from minuend.onnx.graphs.walk import walk
 from minuend.onnx.model import read
 
 TEXT = """
@@ -51,7 +52,7 @@ def test_a_model_that_is_read_and_saved_is_the_same_byte_for_byte(tmp_path):
 
 def test_a_change_in_the_proto_is_saved_and_the_rest_stays(tmp_path):
     model = read(with_unknown_fields())
-    for scope in model.walk():
+    for scope in walk(model):
         for node in scope.nodes:
             node.name = "named"
     model.save(tmp_path / "n.onnx")

@@ -46,7 +46,7 @@ def test_every_scope_comes_with_its_place_and_its_opset():
 
 
 def test_types_are_inferred_in_bodies_and_functions_and_include_those_around():
-    scopes = {scope.where: scope for scope in walk(read(TEXT))}
+    scopes = {scope.where: scope for scope in walk.walk(read(TEXT))}
     assert scopes["graph.node[0].then_branch"].types["y"] == TensorType("float32", ("N", 3))
     assert scopes["graph.node[0].then_branch"].types["b"] == TensorType("float32", (3,))
     assert scopes["graph.node[2].body.node[1].then_branch"].types["u"] == TensorType("float32", ("N", 3))
@@ -57,7 +57,7 @@ def test_types_are_inferred_in_bodies_and_functions_and_include_those_around():
 
 def test_the_protos_are_live():
     model = read(TEXT)
-    for scope in model.walk():
+    for scope in walk.walk(model):
         for node in scope.nodes:
             node.doc_string = "seen"
     assert str(model.proto).count('doc_string: "seen"') == 10
@@ -78,7 +78,7 @@ def test_a_limited_sub_has_a_s_shape_through_a_chain(opset):
       c = Sub <axis = 1, broadcast = 1> (a, b)
       d = Sub <broadcast = 1, axis = 1> (c, b)
     }}"""
-    (scope,) = read(text).walk()
+    (scope,) = walk.walk(read(text))
     assert scope.types["c"] == scope.types["d"] == TensorType("float32", (2, "N", 4))
 
 
@@ -90,7 +90,7 @@ def test_a_function_s_types_are_what_its_calls_agree_on():
     <domain: "my", opset_import: ["" : 14]> F (x, y) => (z) { z = Identity(x) k = Identity(y) }
     <domain: "my", opset_import: ["" : 14]> G (x) => (z) { z = Identity(x) }
     <domain: "my", opset_import: ["" : 14]> Unused (x) => (z) { z = Sub(x, x) }"""
-    scopes = {scope.where: scope for scope in read(text).walk()}
+    scopes = {scope.where: scope for scope in walk.walk(read(text))}
     assert scopes["function 'F'"].types == {
         "x": TensorType("float32", (2, None)),
         "z": TensorType("float32", (2, "F__unk__0")),

@@ -1,4 +1,4 @@
-"""What onnxruntime has no kernel for and ONNX's reference evaluator computes exactly, on any machine.
+"""One operator at a time on ONNX's reference evaluator, and which of them it computes exactly, on any machine.
 
 Integers wrap modulo 2ⁿ in NumPy as they do here, moved elements stay what they are, and bfloat16 has so few digits that
 float32 rounds a sum, a product or a quotient to the same number as if it had been exact.

@@ -28,7 +28,7 @@ from minuend.onnx.graphs.scope import MAIN, Scope, read_opsets
 from minuend.onnx.versions import DIALECT
 
 EVALUATORS = ("onnxruntime", "reference")
-"""What can compute the operators other than Sub."""
+"""What can compute the operators other than Sub and those that have bodies."""
 
 _LONGEST = 500
 """Characters of another library's message that are reported."""

@@ -21,6 +21,7 @@ from minuend.onnx.graphs import inference, walk
 from minuend.onnx.graphs.call_counts import Calls
 from minuend.onnx.graphs.nesting import name_of, within
 from minuend.onnx.graphs.scope import MAIN, shape_of
+from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.processes import computing_process
 from minuend.onnx.versions import DIALECT
 
@@ -160,11 +161,8 @@ def runnable(model: Document) -> tuple[ModelProto, dict[str, Array]]:
         for tensor in model.proto.graph.initializer
         if tensors.is_external(tensor) and tensor.name in read
     }
-    proto = ModelProto()
-    proto.CopyFrom(model.proto)
-    keep = [tensor for tensor in proto.graph.initializer if not tensors.is_external(tensor)]
-    del proto.graph.initializer[:]
-    proto.graph.initializer.extend(keep)
+    proto = without_data(model.proto)
+    proto.graph.initializer.extend(one for one in model.proto.graph.initializer if not tensors.is_external(one))
     for tensor, where in walk.all_tensors(proto):
         if tensors.is_external(tensor):
             place = f"{model.name}: {where}"
