@@ -173,13 +173,11 @@ def _where(operator: Operator, a: object, b: object, out: Any, overflow: Overflo
     shape = static(shapes.numpy(x.shape, y.shape).shape or ())
     check_out(out, element.widened if overflow == "widen" else element, shape)
     try:
-        fits = shapes.numpy(mask.shape, shape).shape == shape
-    except ShapeError:
-        fits = False
-    if not fits:
+        mask = np.broadcast_to(mask, shape)
+    except ValueError:
         raise ShapeError(
             "where", f"where has shape {mask.shape}; expected one that broadcasts to {format_shape(shape)}"
-        )
+        ) from None
     nothing = np.zeros((), element.memory)
     left, right = (np.where(mask, one, nothing) for one in (x, y))
     joined = shapes.numpy(left.shape, right.shape)

@@ -17,7 +17,7 @@ from minuend.errors import DTypeError, MinuendError, OverflowFound, ShapeError
 from minuend.libraries.masked_arrays import stated_fill_value
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: object, b: object, out: object, overflow: Overflow) -> da.Array:
     """Subtract Dask arrays, or one and a NumPy array or a number; what overflows is reported when it is computed.
 
     Blocks are arrays of the kinds that :func:`minuend.subtract` takes: masked ones stay masked.
@@ -44,7 +44,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     return da.map_blocks(work, x, y, dtype=empty.dtype, meta=meta, chunks=whole)
 
 
-def _unknown_axes(found: list[Any]) -> tuple[int, ...]:
+def _unknown_axes(found: list[da.Array]) -> tuple[int, ...]:
     """The axes, from the last one back, along which blocks have to be of equal lengths, which are not known yet.
 
     Blocks that differ would broadcast one by one: four elements in blocks of 1 and 3 minus four in blocks of 3 and 1
@@ -70,11 +70,11 @@ def _unknown_axes(found: list[Any]) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _length(dim: Any) -> str:
+def _length(dim: float) -> str:
     return "unknown length" if np.isnan(dim) else str(int(dim))
 
 
-def _empty(operand: Any, name: str) -> Any:
+def _empty(operand: object, name: str) -> Any:
     """An operand without elements, of its blocks' kind: what it makes has the result's kind and type.
 
     Raises:

@@ -6,23 +6,26 @@ On another device JAX itself computes them there, see :mod:`minuend.libraries.on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from minuend.arrays import functions
+from minuend.arrays.functions import Array
 from minuend.arrays.libraries import only_of
 from minuend.core import elements
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ScalarRangeError, ShapeError, Unsupported
 from minuend.libraries import on_devices
 
+Operand: TypeAlias = jax.Array | int | float | np.generic
+
 NO_INT64 = 'JAX has no int64 as it is set; jax.config.update("jax_enable_x64", True)'
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: Operand, b: Operand, out: object, overflow: Overflow) -> jax.Array:
     """Subtract JAX arrays, or one and a number; weakly typed arrays stand for numbers, as in JAX itself."""
     if out is not None:
         raise ShapeError("out", "a jax.Array cannot be written to; leave out= away")
@@ -42,7 +45,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     return _on_cpu(x, y, overflow, device if fixed else None)
 
 
-def _on_cpu(a: Any, b: Any, overflow: Overflow, device: Any) -> Any:
+def _on_cpu(a: Any, b: Any, overflow: Overflow, device: jax.Device | None) -> jax.Array:
     """Compute on the CPU; the result lies on the device, or on no one in particular, or as JAX's own is sharded."""
     operands = [one for one in (a, b) if isinstance(one, jax.Array)]
     x, y = (np.asarray(one) if isinstance(one, jax.Array) else one for one in (a, b))
@@ -57,19 +60,20 @@ def _on_cpu(a: Any, b: Any, overflow: Overflow, device: Any) -> Any:
     return placed
 
 
-def _is_weak(operand: Any) -> bool:
+def _is_weak(operand: Operand) -> bool:
     """Whether an operand is a Python number, or an array that JAX made of one."""
     return operand.weak_type if isinstance(operand, jax.Array) else not isinstance(operand, np.generic)
 
 
-def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+def _of_one_type(a: Operand, b: Operand) -> tuple[Operand, Operand]:
     """Both operands, a weakly typed one as the other's type: JAX keeps Python numbers as such arrays.
 
     Raises:
         ScalarRangeError: a weakly typed integer that the other's type cannot hold.
     """
-    both = [one for one in (a, b) if isinstance(one, jax.Array)]
-    if len(both) < 2 or a.dtype == b.dtype or a.weak_type == b.weak_type:
+    if not isinstance(a, jax.Array) or not isinstance(b, jax.Array):
+        return a, b
+    if a.dtype == b.dtype or a.weak_type == b.weak_type:
         return a, b
     kind = (b if a.weak_type else a).dtype
     with jax.enable_x64(True):  # else JAX takes 64 bits for 32
@@ -79,10 +83,10 @@ def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
             return a, b
         if common != kind:
             return a, b
-        return tuple(_of_type(one, kind) if one.weak_type else one for one in (a, b))
+        return (_of_type(a, kind), b) if a.weak_type else (a, _of_type(b, kind))
 
 
-def _of_type(weak: Any, kind: Any) -> Any:
+def _of_type(weak: jax.Array, kind: np.dtype[Any]) -> jax.Array:
     values = np.asarray(weak)
     if jnp.issubdtype(kind, jnp.integer):
         low, high = elements.TYPES[str(kind)].limits
@@ -93,7 +97,7 @@ def _of_type(weak: Any, kind: Any) -> Any:
     return jax.device_put(values.astype(kind), weak.sharding if weak.committed else None)
 
 
-def _devices(operand: Any, name: str) -> frozenset[Any]:
+def _devices(operand: jax.Array, name: str) -> frozenset[jax.Device]:
     if isinstance(operand, jax.core.Tracer):
         raise DTypeError(
             "types",
@@ -110,7 +114,7 @@ def _devices(operand: Any, name: str) -> frozenset[Any]:
 class Home(on_devices.Home):
     """A device."""
 
-    device: Any
+    device: jax.Device
     functions = jnp
     elsewhere = 'pass jax.device_put(x, jax.devices("cpu")[0])'
 
@@ -118,13 +122,13 @@ class Home(on_devices.Home):
     def words(self) -> str:
         return f"a jax.Array on {self.device}"
 
-    def cast(self, array: Any, name: str) -> Any:
+    def cast(self, array: jax.Array, name: str) -> jax.Array:
         if name == "int64" and not jax.config.jax_enable_x64:
             raise Unsupported(NO_INT64)
         return super().cast(array, name)
 
-    def put(self, array: Any) -> Any:
+    def put(self, array: Array) -> jax.Array:
         return jax.device_put(array, self.device)
 
-    def get(self, array: Any) -> Any:
+    def get(self, array: jax.Array) -> Array:
         return np.asarray(array)

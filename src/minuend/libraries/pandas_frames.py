@@ -3,15 +3,18 @@ because a label was missing."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from minuend.arrays import functions
+from minuend.arrays.functions import Array
 from minuend.arrays.libraries import no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
+
+Labelled: TypeAlias = pd.Series | pd.DataFrame
 
 
 def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
@@ -30,7 +33,7 @@ def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     return _labelled(functions.subtract(x, y, overflow=overflow), labelled)
 
 
-def _labelled(found: Any, labelled: list[Any]) -> Any:
+def _labelled(found: Array, labelled: list[Labelled]) -> Labelled:
     """The result as pandas' own operators make it: the first object's class and labels, what both objects carry.
 
     ``_constructor`` and ``__finalize__`` are the methods that pandas documents for subclasses; attributes, flags and a
@@ -48,7 +51,7 @@ def _labelled(found: Any, labelled: list[Any]) -> Any:
     return result
 
 
-def _name(name: Any, other: Any = ...) -> Any:
+def _name(name: object, other: object = ...) -> object:
     """The name that two Series have in common, by pandas' own rule, in which NaN equals NaN."""
     if other is ... or name is other:
         return name
@@ -56,7 +59,7 @@ def _name(name: Any, other: Any = ...) -> Any:
     return (one - two).name
 
 
-def _check_labels(a: Any, b: Any) -> None:
+def _check_labels(a: Labelled, b: Labelled) -> None:
     for axis, words in enumerate(("index", "columns")[: a.ndim]):
         if not a.axes[axis].equals(b.axes[axis]):
             raise ShapeError(

@@ -6,18 +6,21 @@ On another device PyTorch itself computes them there, see :mod:`minuend.librarie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch.autograd import forward_ad
 
 from minuend.arrays import functions
+from minuend.arrays.functions import Array
 from minuend.arrays.libraries import only_of
 from minuend.core import elements
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError, listed
 from minuend.libraries import on_devices
+
+Operand: TypeAlias = torch.Tensor | int | float | np.generic
 
 _CODES = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
 """Bytes of an element → types that either library has, for types of which NumPy has none of its own."""
@@ -26,7 +29,7 @@ _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", lambda
 """Whether a tensor is one of ``torch.func``'s own, that stands for others; PyTorch has no public name for it."""
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflow) -> torch.Tensor:
     """Subtract tensors, or a tensor and a number; differentiable where an operand is, inside ``torch.func`` too."""
     if torch.overrides.has_torch_function((a, b, out)):  # subclasses say what becomes of a result
         found = torch.overrides.handle_torch_function(functions.subtract, (a, b, out), a, b, out, overflow=overflow)
@@ -41,14 +44,14 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     return _computed(a, b, out, overflow)
 
 
-def _is_followed(tensor: Any) -> bool:
+def _is_followed(tensor: torch.Tensor) -> bool:
     """Whether PyTorch follows what becomes of a tensor: for gradients, tangents, or a transform of ``torch.func``."""
     if tensor.requires_grad and torch.is_grad_enabled():
         return True
     return _is_wrapped(tensor) or forward_ad.unpack_dual(tensor).tangent is not None
 
 
-def _computed(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def _computed(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflow) -> torch.Tensor:
     operands = {name: one for name, one in (("a", a), ("b", b), ("out", out)) if isinstance(one, torch.Tensor)}
     if any(one.device.type != "cpu" for one in operands.values()):
         return _on_device(operands, a, b, out, overflow)
@@ -60,7 +63,7 @@ def _computed(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
     return out
 
 
-def _check_out(out: Any) -> None:
+def _check_out(out: torch.Tensor) -> None:
     if out.requires_grad and torch.is_grad_enabled():
         raise ShapeError("out", "out requires grad, and what is written to it has none; pass out.detach()")
     if out.is_neg():
@@ -71,16 +74,16 @@ class _Subtract(torch.autograd.Function):  # type: ignore[misc]
     """The gradient of a is the result's, that of b its negative; both are summed over dims that were repeated."""
 
     @staticmethod
-    def forward(a: Any, b: Any, overflow: Overflow) -> Any:
+    def forward(a: Operand, b: Operand, overflow: Overflow) -> torch.Tensor:
         return _computed(a, b, None, overflow)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Operand, ...], output: torch.Tensor) -> None:
         ctx.shapes = [one.shape if isinstance(one, torch.Tensor) else None for one in inputs[:2]]
         ctx.shape = output.shape
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None, None]:
         a, b = ctx.shapes
         return (
             gradient.sum_to_size(a) if ctx.needs_input_grad[0] else None,
@@ -89,32 +92,34 @@ class _Subtract(torch.autograd.Function):  # type: ignore[misc]
         )
 
     @staticmethod
-    def jvp(ctx: Any, a: Any, b: Any, _: None) -> Any:
+    def jvp(ctx: Any, a: Any, b: Any, _: None) -> torch.Tensor:
         tangent = -b if a is None else a if b is None else a - b
         return tangent.expand(ctx.shape).contiguous()
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, a: Any, b: Any, overflow: Overflow) -> Any:
+    def vmap(
+        info: object, in_dims: tuple[int | None, ...], a: Operand, b: Operand, overflow: Overflow
+    ) -> tuple[torch.Tensor, int]:
         x, y = (_batched(one, dim) for one, dim in zip((a, b), in_dims, strict=False))
         rank = max(one.ndim for one in (x, y) if isinstance(one, torch.Tensor))
         return _Subtract.apply(_of_rank(x, rank), _of_rank(y, rank), overflow), 0
 
 
-def _batched(operand: Any, dim: int | None) -> Any:
+def _batched(operand: Operand, dim: int | None) -> Operand:
     """An operand with the dim first that ``vmap`` maps over; of one element where it does not map over this operand."""
     if not isinstance(operand, torch.Tensor):
         return operand
     return operand.unsqueeze(0) if dim is None else operand.movedim(dim, 0)
 
 
-def _of_rank(operand: Any, rank: int) -> Any:
+def _of_rank(operand: Operand, rank: int) -> Operand:
     """An operand whose first dim stays first when its others are aligned at the right."""
     if not isinstance(operand, torch.Tensor):
         return operand
     return operand.reshape(operand.shape[0], *(1,) * (rank - operand.ndim), *operand.shape[1:])
 
 
-def _plain(operand: Any, name: str) -> Any:
+def _plain(operand: torch.Tensor, name: str) -> torch.Tensor:
     """A tensor without its history.
 
     Raises:
@@ -129,7 +134,7 @@ def _plain(operand: Any, name: str) -> Any:
         raise DTypeError("types", f"{name} is a tensor whose memory cannot be read: {error}") from None
 
 
-def _seen(operand: Any, name: str) -> Any:
+def _seen(operand: Operand, name: str) -> Array | Operand:
     """A tensor as an array of the same memory; numbers as they are."""
     if not isinstance(operand, torch.Tensor):
         return operand
@@ -140,13 +145,15 @@ def _seen(operand: Any, name: str) -> Any:
         raise DTypeError("types", f"{name}: {elements.refusal(dtype)}; expected {listed(elements.TYPES)}")
     try:
         if element.kernel != "table" and element.name != "bfloat16":
-            return plain.numpy()
-        return plain.view(_CODES[element.itemsize][0]).numpy().view(element.memory)
+            found: Array = plain.numpy()
+        else:
+            found = plain.view(_CODES[element.itemsize][0]).numpy().view(element.memory)
+        return found
     except (RuntimeError, TypeError, KeyError) as error:
         raise DTypeError("types", f"{name} is a tensor whose memory cannot be read: {error}") from None
 
 
-def _tensor(array: Any) -> Any:
+def _tensor(array: Array) -> torch.Tensor:
     """An array as a tensor of the same memory."""
     element = elements.of_numpy(array.dtype)
     assert element is not None
@@ -158,7 +165,9 @@ def _tensor(array: Any) -> Any:
 # ---- other devices --------------------------------------------------------------------------------------------
 
 
-def _on_device(operands: dict[str, Any], a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def _on_device(
+    operands: dict[str, torch.Tensor], a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflow
+) -> torch.Tensor:
     devices = {name: one.device for name, one in operands.items()}
     if len(set(devices.values())) > 1:
         places = listed([f"{name} on {device}" for name, device in devices.items()], "and")
@@ -184,7 +193,7 @@ def _on_device(operands: dict[str, Any], a: Any, b: Any, out: Any, overflow: Ove
 class Home(on_devices.Home):
     """A device."""
 
-    device: Any
+    device: torch.device
     functions = torch
     elsewhere = "pass x.cpu()"
 
@@ -192,20 +201,21 @@ class Home(on_devices.Home):
     def words(self) -> str:
         return f"a torch.Tensor on {self.device}"
 
-    def name(self, array: Any) -> str:
+    def name(self, array: torch.Tensor) -> str:
         return str(array.dtype).removeprefix("torch.")
 
-    def view(self, array: Any, name: str) -> Any:
+    def view(self, array: torch.Tensor, name: str) -> torch.Tensor:
         return array.view(getattr(torch, name))
 
-    def cast(self, array: Any, name: str) -> Any:
+    def cast(self, array: torch.Tensor, name: str) -> torch.Tensor:
         return array.to(getattr(torch, name))
 
-    def put(self, array: Any) -> Any:
+    def put(self, array: Array) -> torch.Tensor:
         return torch.from_numpy(np.array(array)).to(self.device)
 
-    def get(self, array: Any) -> Any:
-        return array.cpu().numpy()
+    def get(self, array: torch.Tensor) -> Array:
+        found: Array = array.cpu().numpy()
+        return found
 
-    def first(self, mask: Any) -> int:
+    def first(self, mask: torch.Tensor) -> int:
         return int(mask.flatten().to(torch.uint8).argmax())

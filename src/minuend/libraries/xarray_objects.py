@@ -6,7 +6,8 @@ Everything else (classes, names, coordinates, attributes) is what xarray's own a
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import xarray as xr
 
@@ -15,11 +16,13 @@ from minuend.arrays.libraries import library_of, no_out, only_of
 from minuend.core.policies import Overflow
 from minuend.errors import MinuendError, ShapeError
 
+Work: TypeAlias = Callable[[Any, Any], object]
+
 _KINDS = (xr.Variable, xr.DataArray, xr.Dataset)
 """From the plainest on: beside each other, the last one's method computes, as with xarray's operators."""
 
 
-def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
+def subtract(a: object, b: object, out: object, overflow: Overflow) -> Any:
     """Subtract labelled arrays, or one and a number; Dask arrays inside stay lazy."""
     no_out(out, "xarray objects")
     only_of("xarray Variable, DataArray or Dataset", _KINDS, {"a": a, "b": b}, "xarray.DataArray(x, dims=…)")
@@ -38,7 +41,7 @@ def subtract(a: Any, b: Any, out: Any, overflow: Overflow) -> Any:
         raise ShapeError("shape", f"xarray does not join a and b: {error}") from None
 
 
-def _joined(a: Any, b: Any, work: Any) -> Any:
+def _joined(a: Any, b: Any, work: Work) -> Any:
     """Let xarray join two objects by its own method, which is that behind its operators."""
     ranks = [next((i for i, kind in enumerate(_KINDS) if isinstance(one, kind)), -1) for one in (a, b)]
     if ranks[0] < ranks[1]:
@@ -46,7 +49,7 @@ def _joined(a: Any, b: Any, work: Any) -> Any:
     return a._binary_op(b, work)
 
 
-def _variables(x: Any, y: Any, work: Any) -> Any:
+def _variables(x: object, y: object, work: Work) -> Any:
     """The difference of two Variables, or of one and a number; of their arrays, where xarray has joined those."""
     if isinstance(x, xr.Variable):
         return x._binary_op(y, work)

@@ -140,12 +140,12 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
 
-    def companions(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
+    def referred(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
         found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
         return [other for other in found if other is not None]
 
-    bounds = [b for path, label in labels.items() for b in companions(label.attributes, path, "bounds", "climatology")]
-    system = next(iter(companions(one.attributes, name, "grid_mapping")), None)
+    bounds = [b for path, label in labels.items() for b in referred(label.attributes, path, "bounds", "climatology")]
+    system = next(iter(referred(one.attributes, name, "grid_mapping")), None)
     if not labels and system is None and not any(axis.path for axis in one.axes):
         return None
     return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds))

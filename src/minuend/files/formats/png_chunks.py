@@ -18,7 +18,6 @@ _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4),
 """Adam7: the first column and row of a pass, and its steps."""
 
 _FILTERS = 5
-_STEP = 1 << 20
 
 
 def checked(source: Source, path: str, shape: tuple[int, ...], itemsize: int) -> bytes:
@@ -71,35 +70,22 @@ def _passes(header: bytes, shape: tuple[int, ...], itemsize: int) -> Iterator[tu
 
 
 def _check_pixels(packed: bytes, path: str, passes: list[tuple[int, int]]) -> None:
-    """Unpack the pixels once, a piece at a time: they are all there, and every row has a known filter."""
+    """Unpack the pixels once: they are all there, and every row has a known filter."""
     wanted = sum(rows * line for rows, line in passes)
-    firsts = _firsts(passes)
-    place, following = 0, next(firsts)
-    unpacking, rest = zlib.decompressobj(), packed
+    unpacking, at = zlib.decompressobj(), 0
     try:
-        while place <= wanted and (piece := unpacking.decompress(rest, _STEP)):
-            rest = unpacking.unconsumed_tail
-            while following < place + len(piece):
-                if piece[following - place] >= _FILTERS:
-                    raise FileFormatError(f"{path} is a damaged PNG (an unknown filter); expected a whole one")
-                following = next(firsts)
-            place += len(piece)
+        unpacked = unpacking.decompress(packed, wanted + 1)
     except zlib.error as error:
         raise FileFormatError(f"{path} is a damaged PNG ({error}); expected a whole one") from None
-    if place != wanted or not unpacking.eof or unpacking.unused_data:
-        raise FileFormatError(
-            f"{path} is a damaged PNG (its pixels are {place} bytes, and its header states {wanted}); expected a whole "
-            "one"
-        )
-
-
-def _firsts(passes: list[tuple[int, int]]) -> Iterator[int]:
-    """Where each row begins; behind the last one, a place that is never reached."""
-    at = 0
     for rows, line in passes:
-        yield from range(at, at + rows * line, line)
+        if max(unpacked[at : at + rows * line : line], default=0) >= _FILTERS:
+            raise FileFormatError(f"{path} is a damaged PNG (an unknown filter); expected a whole one")
         at += rows * line
-    yield 1 << 62
+    if len(unpacked) != wanted or not unpacking.eof or unpacking.unused_data:
+        raise FileFormatError(
+            f"{path} is a damaged PNG (its pixels are {len(unpacked)} bytes, and its header states {wanted}); expected "
+            "a whole one"
+        )
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import minuend
 from minuend.errors import MinuendError
@@ -26,6 +26,8 @@ from minuend.files.streaming import chunk_tasks
 from minuend.files.streaming.chunk_tasks import Done, Job, Task, TaskResult
 
 if TYPE_CHECKING:
+    import distributed
+
     from minuend.files.base import ChunkedOutput
     from minuend.files.streaming.region_work import Work
     from minuend.files.tensor_pairs import Pair
@@ -95,7 +97,7 @@ def run(
 class _Capacity:
     """How many batches may be with the cluster at a time, which is queried now and then: workers come and go."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: distributed.Client) -> None:
         self._client = client
         self._queried = -math.inf
         self._batches = 0
@@ -110,7 +112,7 @@ class _Capacity:
 
 
 @contextlib.contextmanager
-def _client(address: str) -> Iterator[Any]:
+def _client(address: str) -> Iterator[distributed.Client]:
     """Connect to a scheduler."""
     import distributed
 
@@ -128,7 +130,7 @@ def _client(address: str) -> Iterator[Any]:
         client.close()
 
 
-def _check_workers(client: Any, job: Job, place: Place) -> None:
+def _check_workers(client: distributed.Client, job: Job, place: Place) -> None:
     """Check that the workers that are there have this package and see the files, before anything is computed."""
     import distributed
 
@@ -148,11 +150,11 @@ def _check_workers(client: Any, job: Job, place: Place) -> None:
             raise MinuendError(f"the worker {worker} {message}")
 
 
-def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place, done: Done) -> None:
+def _work_off(client: distributed.Client, batches: Iterator[list[Task]], job: Job, place: Place, done: Done) -> None:
     """Keep the cluster busy until all is done."""
     import distributed
 
-    waiting: dict[Any, list[Task]] = {}
+    waiting: dict[distributed.Future, list[Task]] = {}
     running = distributed.as_completed(loop=client.loop)
     capacity = _Capacity(client)
 
@@ -175,7 +177,7 @@ def _work_off(client: Any, batches: Iterator[list[Task]], job: Job, place: Place
             client.cancel(list(waiting), force=True)
 
 
-def _result(future: Any) -> list[TaskResult]:
+def _result(future: distributed.Future) -> list[TaskResult]:
     """Return the results of tasks.
 
     Raises:
@@ -262,7 +264,7 @@ def _me() -> str:
     return f"the worker {get_worker().address}"
 
 
-def _seen(job: Job, place: Place, dask_worker: Any) -> str:
+def _seen(job: Job, place: Place, dask_worker: distributed.Worker) -> str:
     """Say why a worker cannot do tasks; ``""`` where it can. Dask gives the worker."""
     if place.version != minuend.__version__:
         return f"has minuend {minuend.__version__} and not {place.version}; install one version everywhere"

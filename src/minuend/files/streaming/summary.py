@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,17 +68,13 @@ def summed(element: ElementType, array: Array, nodata: Number | None = None) -> 
         found.nodata = int(np.count_nonzero(missing))
         array = array[~missing]
     if array.size:
-        found.low, found.high, found.nans = _way(element)(element, array)
+        is_short = element.format is not None and element.bits == 16
+        way = _by_count if element.kernel == "table" else _by_code if is_short else _by_number
+        found.low, found.high, found.nans = way(element, array)
     return found
 
 
 _Extremes = tuple[Number | None, Number | None, int]
-
-
-def _way(element: ElementType) -> Callable[[ElementType, Array], _Extremes]:
-    if element.kernel == "table":
-        return _by_count
-    return _by_code if element.format is not None and element.bits == 16 else _by_number
 
 
 def _by_number(element: ElementType, array: Array) -> _Extremes:
