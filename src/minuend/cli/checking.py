@@ -43,11 +43,9 @@ class _WithRuns(Verb):
 @options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.")
 @click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
-@click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
+@options.hint
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
-@click.option(
-    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
-)
+@options.tolerate
 @options.operator
 @options.known
 @click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
@@ -102,6 +100,7 @@ def check(
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name
+    from minuend.rewriting.advising import advised
     from minuend.runtimes.report import FINDINGS as EVERY
     from minuend.runtimes.tolerance import Tolerance, Tolerances
 
@@ -127,7 +126,7 @@ def check(
     if runs:
         judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))
     with Bar("checking") as bar:
-        gate = check_models(paths, judging, configs, bar)
+        gate = check_models(paths, judging, configs, bar, advised)
     with contextlib.ExitStack() as stack:
         texts: dict[str, str] = {}
         if write_baseline:

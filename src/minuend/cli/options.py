@@ -27,6 +27,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Report in JSON."
 
 junit = click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
 
+hint = click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
+
+tolerate = click.option(
+    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
+)
+
 operator = click.option(
     "--operator",
     metavar="NAME",

@@ -80,7 +80,7 @@ class Judging:
     tolerate: Tolerances | None = None
 
     def __post_init__(self) -> None:
-        _check_hint(self.hint, self.targets)
+        check_hint(self.hint, self.targets)
         if self.runs is not None and set(self.operators) != {SUBTRACT}:
             raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
 
@@ -155,8 +155,12 @@ def verdicts_of(names: Iterable[str]) -> frozenset[str]:
     return found
 
 
-def _check_hint(hint: str, chosen: Iterable[Target]) -> None:
-    """Check that one of some targets at least has a hint."""
+def check_hint(hint: str, chosen: Iterable[Target]) -> None:
+    """Check that one of some targets at least has a hint.
+
+    Raises:
+        SpecError: none has.
+    """
     known = {name: target.name for target in chosen for name in quirks(target.runtime).hints}
     if hint and hint not in known:
         expected = f"expected {listed(known)}" if known else "these targets take none"

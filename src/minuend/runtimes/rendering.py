@@ -159,6 +159,15 @@ def sentence(reasons: Iterable[Reason], language: Language) -> str:
     return several((_rendered(one, language) for one in reasons), language)
 
 
+def cause(reason: Reason, language: Language) -> str:
+    """Return why, in a clause: a reason without its example, the other value classes and the operands' ranges."""
+    if isinstance(reason, ValuesDiffer):
+        return _deviation(reason, language)
+    blank = {"operands": (), "others": (), "witness": None, "index": None, "got": "", "expected": ""}
+    known = {one.name for one in fields(reason)}
+    return sentence([replace(reason, **{name: empty for name, empty in blank.items() if name in known})], language)
+
+
 def several(sentences: Iterable[str], language: Language) -> str:
     """Join sentences to one."""
     return language.tr("; ").join(sentences)
@@ -315,6 +324,18 @@ def _equation(witness: Witness) -> str:
     return _signed(f"{witness.written} = {witness.got}")
 
 
+def example(witness: Witness, language: Language, *, of_pattern: bool = False) -> str:
+    """Return operands with what the runtime gives and what is expected; those of a pattern are all its inputs."""
+    if not of_pattern and len(witness.operands) == witness.operator.arity:
+        return _witness(witness, language)
+    return language.tr(
+        "inputs {operands} give {got}, expected {expected}",
+        operands=row((_signed(str(one)) for one in witness.operands), language),
+        got=_signed(str(witness.got)),
+        expected=_signed(str(witness.expected)),
+    )
+
+
 def _signed(numbers: str) -> str:
     """Numbers with true minus signs, exponents excepted."""
     return re.sub("(?<!e)-", "−", numbers)
@@ -381,7 +402,8 @@ def _pattern(pattern: Pattern | Folded, language: Language) -> str:
     return str(pattern)
 
 
-def _patterns(patterns: Sequence[Pattern | Folded], language: Language) -> str:
+def patterns(patterns: Sequence[Pattern | Folded], language: Language) -> str:
+    """Return patterns as a row, the first few of many."""
     shown = all_of([_pattern(one, language) for one in patterns[:_MOST_PATTERNS]], language)
     more = len(patterns) - _MOST_PATTERNS
     return language.tr("{some} and {count} more", some=shown, count=more) if more > 0 else shown
@@ -444,7 +466,7 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "others": _classes,
         "pattern": _pattern,
         "pattern_cpus": lambda cpus, language: all_of([short_processor(one) for one in cpus], language),
-        "patterns": _patterns,
+        "patterns": patterns,
         "purpose": lambda purpose, language: language.tr(purpose),
         "relation": relation_words,
         "setting": _setting,
