@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from dataclasses import replace
 
 import click
@@ -14,7 +15,7 @@ from minuend.cli.annotations import annotate
 from minuend.cli.arguments import files as named_files
 from minuend.cli.arguments import items, path
 from minuend.cli.options import Known
-from minuend.cli.printing import report
+from minuend.cli.printing import note, report
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
 from minuend.cli.verbs import Verb
@@ -96,7 +97,7 @@ def check(
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
     from minuend.judging.gate import baseline_files, check_models, with_baseline
-    from minuend.judging.options import Judging, Runs, verdicts_of
+    from minuend.judging.options import Judging, Runs, installed_otherwise, verdicts_of
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name
@@ -117,6 +118,8 @@ def check(
         fail_on=verdicts_of(items(fail_on)) if fail_on else usual,
         tolerate=Tolerances(Tolerance.of(tolerate)) if tolerate else None,
     )
+    for line in installed_otherwise(targets):
+        note(line)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
     paths = search(requested.models)
@@ -142,6 +145,7 @@ def check(
                 for (_, text), stream in zip(written, streams, strict=True):
                     stream.write(text.encode(errors="backslashreplace"))
         note_extended(texts)
-    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose))
+    options_given = shlex.join([*known.written, *(["--hint", hint] if hint else [])])
+    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose, options=options_given))
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS

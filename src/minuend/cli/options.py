@@ -140,6 +140,13 @@ class Known:
     config: str | None
     no_config: bool
 
+    @property
+    def written(self) -> list[str]:
+        """The options as a command line has them."""
+        assume = [word for one in self.assume for word in ("--assume", one)]
+        config = [] if self.config is None else ["--config", self.config]
+        return [*assume, *config, *(["--no-config"] if self.no_config else [])]
+
     def assumed(self) -> Assumptions:
         """Return what is known of values.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.runtimes import targets
+from minuend.runtimes import registry, targets
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
@@ -117,6 +117,21 @@ def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict
     every = (one if isinstance(one, Target) else find(one) for one in wanted)
     found = {one.name: targets.for_models(one) for one in every}
     return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
+
+
+def installed_otherwise(judged: Iterable[Target]) -> Iterator[str]:
+    """Say of which runtimes another release is installed here than any that is judged."""
+    releases: dict[str, list[str]] = {}
+    for target in judged:
+        releases.setdefault(target.runtime, []).append(target.release)
+    for runtime, some in releases.items():
+        adapter = registry.known(runtime)
+        release = None if adapter is None or adapter.ARRAYS else registry.release(adapter)
+        if release is not None and release not in some:
+            yield (
+                f"{runtime} {release} is installed here, and {listed(some, 'and')} {'is' if len(some) == 1 else 'are'} "
+                f"judged; --target {runtime}@installed judges the installed release"
+            )
 
 
 def _runtimes() -> list[str]:

@@ -293,8 +293,8 @@ def _nothing(work: Work) -> str:
     if not work.left:
         return f"nothing to fix for {target}: the model has no subtraction"
     if work.tolerated:
-        count = f"{len(work.tolerated)} of its {work.left} {'subtraction' if work.left == 1 else 'subtractions'}"
         severities = listed(dict.fromkeys(severity for _, severity in work.tolerated), "and")
+        count = "its subtraction" if work.left == 1 else f"{len(work.tolerated)} of its {work.left} subtractions"
         differ = "differs" if len(work.tolerated) == 1 else "differ"
         return f"nothing to fix for {target}: {count} {differ}, which is tolerated ({severities})"
     count = "its subtraction is" if work.left == 1 else f"its {work.left} subtractions are"

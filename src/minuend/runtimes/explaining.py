@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MODEL = "MODEL"
 """Stands for the model in commands that name none."""
 
+UNNAMED = "the model"
+"""What a report calls a model that is no file."""
+
 _LONGEST = 200
 """Characters of a clause."""
 
@@ -71,7 +74,7 @@ class Command:
         head, output, _ = command.partition(" -o OUT")
         if self.options and " MODEL " in head and not head.startswith("minuend convert"):
             head = f"{head} {self.options}"
-        if self.model == MODEL:
+        if self.model in (MODEL, UNNAMED):
             return head + output
         stem, suffix = os.path.splitext(os.path.basename(self.model))
         suffix = suffix if suffix == ".xml" else ".onnx"  # ONNX's text form does not hold every model
@@ -192,12 +195,28 @@ def todo(finding: Finding, language: Language, command: Command) -> Iterator[str
         yield language.tr("nothing; it is tolerated (--tolerate none counts it)")
     elif finding.verdict == "invalid":
         yield language.tr("make the model valid")
-    elif found := finding.actions:
-        yield from _done(found[0], command)
-        yield from (language.tr("or, if that holds: {command}", command=command.filled(one.command))
-                    for one in found[1:] if one.kind == "assume")  # fmt: skip
     else:
+        yield from _remedies(finding, language, command)
+
+
+def _remedies(finding: Finding, language: Language, command: Command) -> Iterator[str]:
+    """Yield the best remedy, what to assume, and how to measure a release that was not."""
+    found: dict[str, list[Action]] = {"assume": [], "measure": []}
+    for one in finding.actions:
+        found.setdefault(one.kind, []).append(one)
+    assume, measure, *others = found.values()
+    if others:
+        yield from _done(others[0][0], command)
+    for one in assume:
+        yield language.tr("if its values are such: {command}", command=command.filled(one.command))
+    if not (others or assume) and (finding.inferred or not measure):
         yield language.tr("no remedy known: accept it in minuend.toml")
+    for one in measure:
+        line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")
+        if finding.inferred:
+            yield language.tr("to settle it: {command}", command=line)
+        elif not (others or assume):
+            yield line
 
 
 def _done(action: Action, command: Command) -> Iterator[str]:

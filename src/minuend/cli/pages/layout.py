@@ -90,7 +90,7 @@ def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
         shown = _shown(part, width)
         console.width = _MEASURING
         console.width = max(width, Measurement.get(console, console.options, shown).minimum)
-        console.print(shown)
+        console.print(shown, crop=False)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
@@ -115,13 +115,14 @@ def _shown(part: Part, width: int) -> Any:
         return _grid(part)
     if isinstance(part, str):
         return Text(escaped(part))
+    told, indent = escaped(part.text), cell_len(part.label)
+    if part.command:
+        lines = continued(told, width - indent).split("\n")
+        return Text(part.label + f"\n{' ' * indent}".join(lines), no_wrap=True, overflow="ignore")
     grid = Grid.grid()
     grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=part.command, overflow="fold")
-    told = escaped(part.text)
-    grid.add_row(
-        Text(escaped(part.label)), Text(continued(told, width - cell_len(part.label)) if part.command else told)
-    )
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(escaped(part.label)), Text(told))
     return grid
 
 
