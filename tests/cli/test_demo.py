@@ -61,8 +61,8 @@ RUN
 And that is right on both:
 
 $ minuend check fixed.onnx --target onnxruntime-cpu --target openvino-cpu
-fixed.onnx: 1 subtraction, as expected on onnxruntime-cpu@1.32.0 and
-openvino-cpu@2026.4.1
+fixed.onnx: 1 subtraction
+as expected on onnxruntime-cpu@1.32.0 and openvino-cpu@2026.4.1
 
 """
 RAN = """\

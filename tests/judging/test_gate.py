@@ -612,28 +612,58 @@ def test_a_name_that_is_no_text_is_written_as_bytes(capfd: pytest.CaptureFixture
 # ---- what is tolerated ------------------------------------------------------------------------------------------
 
 
+TOLERATE = {
+    "by default": ("", "", False),
+    "command": ("", "--tolerate edge --tolerate rounding=9,subnormal", True),
+    "file": ('tolerate = ["subnormal"]', "", True),
+    "model": ('tolerate = []\n[[model]]\npath = "f*"\ntolerate = ["subnormal"]', "", True),
+    "target": ('tolerate = []\n[target.iree]\ntolerate = ["subnormal"]', "", True),
+    "command before file": ('tolerate = ["subnormal"]', "--tolerate none", False),
+}
+"""What a file and a command line say of severities, and whether a subnormal deviation is tolerated."""
+
+ACCEPTED = {
+    "nothing": ("", False),
+    "the node": ('[[accept]]\nnode = "diff"\nreason = "known"', True),
+    "another verdict": ('[[accept]]\nnode = "diff"\nverdict = "unknown"\nreason = "known"', False),
+    "another target": ('[[accept]]\nnode = "diff"\ntarget = "tract"\nreason = "known"', False),
+}
+"""What a file accepts, and whether it is the deviation."""
+
+FAIL_ON = {
+    "all": ("", "", True),
+    "the verdict": ("", "--fail-on unknown,different-numbers", True),
+    "another verdict": ("", "--fail-on unknown", False),
+    "the file's": ('fail-on = ["different-numbers"]', "", True),
+    "the file's other": ('fail-on = ["unknown"]', "", False),
+    "command before file": ('fail-on = ["unknown"]', "--fail-on different-numbers", True),
+}
+"""What a file and a command line say of verdicts, and whether different numbers count."""
+
+
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("accept", [False, True])
-@pytest.mark.parametrize("fail_on", ["", "--fail-on different-numbers", "--fail-on unknown"])
-@pytest.mark.parametrize("tolerate", ["", "--tolerate none", "--tolerate edge --tolerate rounding=9,subnormal"])
+@pytest.mark.parametrize("tolerate", TOLERATE)
+@pytest.mark.parametrize("accept", ACCEPTED)
 def test_severities_accepted_findings_and_verdicts_together_say_what_counts(
-    tolerate: str, fail_on: str, accept: bool, capfd: pytest.CaptureFixture[str]
+    tolerate: str, accept: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     Path("float.onnxtxt").write_text(FLOAT)
-    if accept:
-        Path("minuend.toml").write_text('[[accept]]\nnode = "diff"\nreason = "known"\n')
-    status, data = report(capfd, f"float.onnxtxt --target iree {tolerate} {fail_on}")
-    tolerated = "subnormal" in tolerate
-    assert status == (0 if tolerated or accept or "unknown" in fail_on else 1)
-    (finding,), (model,) = data["findings"], data["models"]
-    assert (finding["verdict"], finding["severity"]) == ("different-numbers", "subnormal")
-    assert finding.get("tolerated") == ("subnormal" if tolerated and not accept else None)
-    assert (model["ok"], model["counted"], model["tolerated"], model["accepted"]) == (
-        status == 0,
-        status,
-        int(tolerated and not accept),
-        int(accept),
-    )
+    severities, given, tolerated = TOLERATE[tolerate]
+    entry, accepted = ACCEPTED[accept]
+    for name, (verdicts_said, verdicts_given, counts) in FAIL_ON.items():
+        Path("minuend.toml").write_text("\n".join((verdicts_said, severities, entry)))
+        status, data = report(capfd, f"float.onnxtxt --target iree {given} {verdicts_given}")
+        (finding,), (model,) = data["findings"], data["models"]
+        assert (finding["verdict"], finding["severity"]) == ("different-numbers", "subnormal")
+        assert finding.get("tolerated") == ("subnormal" if tolerated and not accepted else None), name
+        assert finding.get("accepted") == ("known" if accepted else None), name
+        assert status == int(counts and not tolerated and not accepted), name
+        assert (model["ok"], model["counted"], model["tolerated"], model["accepted"]) == (
+            status == 0,
+            status,
+            int(tolerated and not accepted),
+            int(accepted),
+        ), name
 
 
 @pytest.mark.usefixtures("here")

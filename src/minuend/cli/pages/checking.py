@@ -175,10 +175,10 @@ class _Pages:
     # ---- one model --------------------------------------------------------------------------------------------
 
     def report(self, report: Report) -> Page:
-        """What was found, cause by cause; a line where there is nothing to show."""
+        """What was found, cause by cause; a line where all is fine on one target."""
         found = [*self._notes(_of_all(report)), *self._findings(report), *report.notes, *self._runs(report)]
         details = self._notes(report.processors) if self.whole else ()
-        if not found and report.findings and not report.trials:
+        if not found and len({one.target for one in report.findings}) == 1 and not report.trials:
             return [*details, f"{report.title}{self._fine(report)}"]
         return [*found, *_blank(found), *details, *self._summary(report)]
 
@@ -298,7 +298,9 @@ class _Pages:
             )
             yield self.tr(_MARKS[mark], what=line) if mark else line
         if fine:
-            yield self.tr("as expected on {targets}", targets=rendering.all_of(fine, self.language))
+            yield self.tr("as expected on {targets}", targets=rendering.all_of(fine, self.language)) + self._where(
+                report
+            )
 
     @staticmethod
     def _mark(report: Report, finding: Finding) -> str:
