@@ -133,8 +133,7 @@ def what(finding: Finding, language: Language) -> str:
     severity = language.tr("{severity} in {dtype}", severity=severity, dtype=finding.dtype)
     if finding.witness is None:
         return language.tr("{severity}, no example known", severity=severity)
-    shown = rendering.example(finding.witness, language, of_pattern=finding.pattern is not None)
-    return language.labelled(severity, shown)
+    return language.labelled(severity, rendering.example(finding.witness, language))
 
 
 # ---- why ---------------------------------------------------------------------------------------------------------

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _MOST_PATTERNS = 3
 """How many patterns a sentence names."""
 
+_SHORT = 40
+"""Characters of a pattern with its numbers that an example shows."""
+
 SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "purpose": ("{purpose}",),
@@ -307,6 +310,8 @@ def _deviation(reason: ValuesDiffer, language: Language) -> str:
 
 def _saturates(witness: Witness) -> bool:
     """Whether a witness shows an integer type's limit where the exact result wraps to what was expected."""
+    if len(witness.operands) != witness.operator.arity:
+        return False
     exact = witness.operator.exact(*witness.operands)
     if not isinstance(exact, int):
         return False
@@ -324,9 +329,14 @@ def _equation(witness: Witness) -> str:
     return _signed(f"{witness.written} = {witness.got}")
 
 
-def example(witness: Witness, language: Language, *, of_pattern: bool = False) -> str:
-    """Return operands with what the runtime gives and what is expected; those of a pattern are all its inputs."""
-    if not of_pattern and len(witness.operands) == witness.operator.arity:
+def example(witness: Witness, language: Language) -> str:
+    """Return operands with what the runtime gives and what is expected.
+
+    Those of a pattern are all its inputs, and stand alone where the pattern is long.
+    """
+    pattern = getattr(witness, "pattern", None)
+    known = len(witness.operands) == witness.operator.arity if pattern is None else len(witness.written) <= _SHORT
+    if known:
         return _witness(witness, language)
     return language.tr(
         "inputs {operands} give {got}, expected {expected}",

@@ -132,12 +132,8 @@ def test_findings_that_do_not_count_come_last_and_say_why(tmp_path: Path) -> Non
 
 def test_a_witness_of_a_pattern_shows_all_its_inputs(tmp_path: Path) -> None:
     (report,) = of_text(MATMUL, tmp_path / "m.onnxtxt").reports
-    seen = Witness(SUBTRACT, (1.5, 2.0, -3.0), 4.0, 4.25)
-    two = replace(seen, operands=(1.5, -0.0))
-    for witness, example in (
-        (seen, "inputs 1.5, 2.0, −3.0 give 4.0, expected 4.25"),
-        (two, "inputs 1.5, −0.0 give 4.0, expected 4.25"),
-    ):
-        findings = tuple(replace(one, witness=witness, severity="numbers") for one in report.findings)
-        lines = shown(Gate(models=(replace(report, findings=findings),), targets=TARGETS[:1]), width=200)
-        assert lines[1] == f"2 subtractions (graph.node[1] and graph.node[3]): numbers in float32: {example}"
+    witness = Witness(SUBTRACT, (1.5, 2.0, -3.0), 4.0, 4.25)
+    findings = tuple(replace(one, witness=witness, severity="numbers") for one in report.findings)
+    lines = shown(Gate(models=(replace(report, findings=findings),), targets=TARGETS[:1]), width=200)
+    example = "numbers in float32: inputs 1.5, 2.0, −3.0 give 4.0, expected 4.25"
+    assert lines[1] == f"2 subtractions (graph.node[1] and graph.node[3]): {example}"
