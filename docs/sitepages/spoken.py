@@ -11,7 +11,7 @@ from types import ModuleType
 from minuend.cli.pages import checking, standards
 from minuend.language import Language
 from minuend.operators import OPERATORS
-from minuend.runtimes import rendering, targets
+from minuend.runtimes import explaining, rendering, targets
 from minuend.runtimes.quirks import quirks
 from minuend.standards.version import diff
 from sitepages import front, staging, versions
@@ -40,9 +40,10 @@ def texts() -> list[str]:
 def verdicts() -> Iterator[str]:
     """What ``check`` says."""
     yield from rendering.texts()
+    yield from explaining.texts()
     yield from checking.texts()
     yield from _statements()
-    for module in (rendering, checking):
+    for module in (rendering, explaining, checking):
         yield from _literals(module)
 
 

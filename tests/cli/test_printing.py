@@ -119,14 +119,16 @@ def test_findings_are_annotations_and_a_summary_in_github_actions(
     json.loads(out)
     broken, found = err.splitlines()
     assert broken.startswith(f"::error file={tmp_path}/broken%2C1.onnx,title=cannot be read::")
-    assert found.startswith(
+    assert found == (
         f"::error file={MODEL},title=different-numbers on openvino-cpu@2026.4.1::"
-        "graph.node[0] 'subtract_background': saturates instead of wrapping: "
+        "graph.node[0] 'subtract_background': numbers in uint8: 5 − 10 = 0, expected 251"
+        "%0Awhy: saturates instead of wrapping"
+        f"%0Ado: minuend fix {MODEL} --target openvino-cpu@2026.4.1 -o bgsub.fixed.onnx"
     )
     assert run(capfd, *CHECK, "--fail-on", "unknown")[2].startswith("::warning file=")
     text = (tmp_path / "summary.md").read_text("utf-8")
     assert "### minuend check: 2 models on onnxruntime-cpu@1.32.0, openvino-cpu@2026.4.1\n" in text
-    assert "| model | place | target | verdict | reason |\n|---|---|---|---|---|\n" in text
+    assert "| model | place | target | verdict | what | why | what to do |\n" in text
     assert (
         text.count(f"| {MODEL} | graph.node[0] 'subtract_background' | openvino-cpu@2026.4.1 | different-numbers |")
         == 2

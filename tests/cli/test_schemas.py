@@ -55,6 +55,8 @@ CASES: dict[str, tuple[str, int]] = {
     "check no.onnx --target onnxruntime-cpu": ("check", 2),
     "check m.onnx --target onnxruntime-cpu --bogus": ("check", 2),
     "check m.onnx": ("check", 2),
+    "init -o new.toml": ("init", 0),
+    "init -o accept.toml": ("init", 2),
     "run f.onnxtxt --input a=x.npy --inputs b=x.npy -o out": ("run", 0),
     "run f.onnxtxt -o out": ("run", 2),
     "convert f.onnxtxt --to onnx:13 -o o.onnx": ("convert", 0),

@@ -91,10 +91,14 @@ def test_json_holds_every_field_of_the_contract() -> None:
 
 
 def test_junit_has_a_test_for_each_finding_and_fails_those_that_count() -> None:
-    suite = ElementTree.fromstring(Report(title="check m.onnx", findings=(WRAPS, FINE)).to_junit())
-    assert suite.attrib == {"name": "check m.onnx", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
+    suite = ElementTree.fromstring(Report(title="m.onnx", findings=(WRAPS, FINE)).to_junit())
+    assert suite.attrib == {"name": "m.onnx", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
     (failure,) = suite.iter("failure")
-    assert failure.attrib["message"] == "different-numbers; 5 - 10: got 0, expected 251; it saturates"
+    assert failure.attrib["message"] == (
+        "different-numbers; numbers in uint8: 5 − 10 = 0, expected 251; why: it saturates; "
+        "do: minuend fix m.onnx --target openvino-cpu@2026.4.1 -o m.fixed.onnx"
+    )
+    assert failure.text == failure.attrib["message"].replace("; why", "\nwhy").replace("; do", "\ndo")
 
 
 def test_junit_skips_what_is_known_and_does_not_count() -> None:
@@ -111,18 +115,22 @@ def test_junit_survives_control_characters_of_a_message() -> None:
     finding = Finding(
         target="t", verdict="not-implemented", node="n", reasons=(RuntimeMessage("bad \x00\x1b thing <&>"),)
     )
-    suite = ElementTree.fromstring(Report(title="check", findings=(finding,)).to_junit())
-    assert next(suite.iter("failure")).text == "bad  thing <&>"
+    suite = ElementTree.fromstring(Report(title="the model", findings=(finding,)).to_junit())
+    assert next(suite.iter("failure")).text == (
+        "not-implemented; does not run\nwhy: bad  thing <&>\ndo: minuend fix MODEL --target t -o OUT"
+    )
 
 
 def test_sarif_names_rule_place_and_message() -> None:
-    data = json.loads(Report(title="check", findings=(WRAPS, FINE)).to_sarif("1.0", "models\\m.onnx"))
+    data = json.loads(Report(title="models/m.onnx", findings=(WRAPS, FINE)).to_sarif("1.0", "models\\m.onnx"))
     (run,) = data["runs"]
     assert data["version"] == "2.1.0"
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["different-numbers"]
     (result,) = run["results"]
     assert result["message"]["text"] == (
-        "diff on openvino-cpu@2026.4.1: different-numbers; 5 - 10: got 0, expected 251; it saturates"
+        "diff on openvino-cpu@2026.4.1: different-numbers; numbers in uint8: 5 − 10 = 0, expected 251\n"
+        "why: it saturates\n"
+        "do: minuend fix models/m.onnx --target openvino-cpu@2026.4.1 -o m.fixed.onnx"
     )
     (place,) = result["locations"]
     assert place["physicalLocation"] == {"artifactLocation": {"uri": "models/m.onnx"}}

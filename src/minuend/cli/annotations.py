@@ -10,7 +10,8 @@ import click
 
 from minuend.cli.words import counted
 from minuend.errors import escaped
-from minuend.runtimes.formats import Unread
+from minuend.language import Language
+from minuend.runtimes.explaining import Command, explained, lines
 
 if TYPE_CHECKING:
     from minuend.judging.gate import Gate
@@ -46,7 +47,12 @@ def _annotations(gate: Gate) -> Iterator[str]:
         yield _command("error", unread.model, "cannot be read", unread.message)
     for report, one in _shown(gate):
         level = "error" if one.verdict in report.fail_on and one.tolerated is None else "warning"
-        yield _command(level, report.title, f"{one.verdict} on {one.target}", f"{one.location}: {one.reason}")
+        yield _command(
+            level,
+            report.title,
+            f"{one.verdict} on {one.target}",
+            f"{one.location}: {lines(one, Command(report.title))}",
+        )
 
 
 def _command(level: str, path: str, title: str, message: str) -> str:
@@ -67,11 +73,15 @@ def _summary(gate: Gate) -> str:
     def cell(text: str) -> str:
         return escaped(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
-    rows = [(report.title, one.location, one.target, one.verdict, one.reason) for report, one in _shown(gate)]
-    rows += [(one.model, "", "", "cannot be read", one.message) for one in gate.models if isinstance(one, Unread)]
+    rows = [
+        (report.title, one.location, one.target, one.verdict, said.what, said.why, "; ".join(said.todo))
+        for report, one in _shown(gate)
+        for said in [explained([one], Language(), Command(report.title))]
+    ]
+    rows += [(one.model, "", "", "cannot be read", one.message, "", "") for one in gate.unread]
     lines = [f"### minuend check: {counted(len(gate.models), 'model')} on {', '.join(gate.targets)}", ""]
     if rows:
-        lines += ["| model | place | target | verdict | reason |", "|---|---|---|---|---|"]
+        lines += ["| model | place | target | verdict | what | why | what to do |", "|---|---|---|---|---|---|---|"]
         lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
     else:
         lines.append("Every subtraction is right.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from dataclasses import replace
 
 import click
@@ -14,7 +15,7 @@ from minuend.cli.annotations import annotate
 from minuend.cli.arguments import files as named_files
 from minuend.cli.arguments import items, path
 from minuend.cli.options import Known
-from minuend.cli.printing import report
+from minuend.cli.printing import note, report
 from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
 from minuend.cli.verbs import Verb
@@ -43,11 +44,9 @@ class _WithRuns(Verb):
 @options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.")
 @click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
-@click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
+@options.hint
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
-@click.option(
-    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
-)
+@options.tolerate
 @options.operator
 @options.known
 @click.option("--write-baseline", is_flag=True, help="Accept the findings of today.")
@@ -98,10 +97,11 @@ def check(
     from minuend.files.transaction.file_lock import exclusive
     from minuend.files.transaction.writing import together
     from minuend.judging.gate import baseline_files, check_models, with_baseline
-    from minuend.judging.options import Judging, Runs, verdicts_of
+    from minuend.judging.options import Judging, Runs, installed_otherwise, verdicts_of
     from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name
+    from minuend.rewriting.advising import advised
     from minuend.runtimes.report import FINDINGS as EVERY
     from minuend.runtimes.tolerance import Tolerance, Tolerances
 
@@ -118,6 +118,8 @@ def check(
         fail_on=verdicts_of(items(fail_on)) if fail_on else usual,
         tolerate=Tolerances(Tolerance.of(tolerate)) if tolerate else None,
     )
+    for line in installed_otherwise(targets):
+        note(line)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
     paths = search(requested.models)
@@ -127,7 +129,7 @@ def check(
     if runs:
         judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))
     with Bar("checking") as bar:
-        gate = check_models(paths, judging, configs, bar)
+        gate = check_models(paths, judging, configs, bar, advised)
     with contextlib.ExitStack() as stack:
         texts: dict[str, str] = {}
         if write_baseline:
@@ -143,6 +145,7 @@ def check(
                 for (_, text), stream in zip(written, streams, strict=True):
                     stream.write(text.encode(errors="backslashreplace"))
         note_extended(texts)
-    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose))
+    options_given = shlex.join([*known.written, *(["--hint", hint] if hint else [])])
+    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose, options=options_given))
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS

@@ -12,7 +12,7 @@ from minuend.child import SECONDS, Limits
 from minuend.cli import options
 from minuend.cli.arguments import files, items, path, size
 from minuend.cli.options import Known
-from minuend.cli.printing import complain, report_lines, show_json
+from minuend.cli.printing import complain, report_lines, show_json, show_lines
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.core.limits import MAX_BYTES
@@ -112,6 +112,8 @@ def convert(*, model: str, version: str, target: str | None, out: str, as_json: 
 @click.option(
     "--accept", metavar="CLASS[,…]", multiple=True, help="Take other numbers of these values: negative-zero, floats …"
 )
+@options.hint
+@options.tolerate
 @options.known
 @click.option("--no-run", is_flag=True, help="Do not run the fixed model, where the runtime is installed.")
 @options.limits(SECONDS)
@@ -125,6 +127,8 @@ def fix(
     overflow: Contract,
     partial: bool,
     accept: tuple[str, ...],
+    hint: str | None,
+    tolerate: tuple[str, ...],
     known: Known,
     no_run: bool,
     limits: Limits,
@@ -134,17 +138,19 @@ def fix(
 
     With an opset as the target the model is converted, and subtractions of types that the opset lacks are computed in
     types that it has. Where the runtime is installed, the fixed model is run on it and compared. What cannot be fixed
-    is listed with the reason: exit status 1, and nothing is written without --partial.
+    is listed with the reason: exit status 1, and nothing is written without --partial. Where results of the fixed model
+    still differ, the exit status is 1 as well, and what differs is said before it is written.
 
     With --assume, and the same in minuend.toml, subtractions are judged as check judges them; what was assumed is said.
     """
-    from minuend.cli.pages.fixing import fix_json, fix_lines
-    from minuend.judging.gate import assumed_of_one
+    from minuend.cli.pages.fixing import first_lines, fix_json, fix_lines
+    from minuend.judging.gate import assumed_of_one, usual_hint, usual_tolerances
     from minuend.models.opening import check_output_path, open_model
     from minuend.rewriting.fixing import fix as fix_model
 
     opened = open_model(model)
-    assumed, notes, read = assumed_of_one(model, opened, known.assumed(), known.configs())
+    configs = known.configs()
+    assumed, notes, read = assumed_of_one(model, opened, known.assumed(), configs)
     check_output_path(out, opened.dialect, (model, *opened.sources(), *read, *files(target)))
     try:
         fixed = fix_model(
@@ -154,6 +160,8 @@ def fix(
             accept=items(accept),
             exact=exact,
             assume=assumed,
+            hint=usual_hint(configs, target) if hint is None else hint,
+            tolerate=tolerate or usual_tolerances(configs, model),
             run=not no_run,
             max_memory=limits.memory,
             max_seconds=limits.seconds,
@@ -162,10 +170,12 @@ def fix(
         return _refuse(refused, {"model": model, "target": target} if as_json else None)
     fixed = replace(fixed, notes=(*fixed.notes, *notes))
     written = out if not fixed.failed or (partial and fixed.touched) else ""
+    if not as_json:
+        show_lines(first_lines(fixed, model))
     if written:
         fixed.save(written)
     report_lines(as_json, lambda: fix_json(fixed, model, written), lambda: fix_lines(fixed, model, written))
-    return FINDINGS if fixed.failed else FINE
+    return FINDINGS if fixed.failed or fixed.differs else FINE
 
 
 def _refuse(refused: ConversionRefused, command: Mapping[str, object] | None) -> int:

@@ -27,6 +27,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Report in JSON."
 
 junit = click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
 
+hint = click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
+
+tolerate = click.option(
+    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
+)
+
 operator = click.option(
     "--operator",
     metavar="NAME",
@@ -133,6 +139,13 @@ class Known:
     assume: tuple[str, ...]
     config: str | None
     no_config: bool
+
+    @property
+    def written(self) -> list[str]:
+        """The options as a command line has them."""
+        assume = [word for one in self.assume for word in ("--assume", one)]
+        config = [] if self.config is None else ["--config", self.config]
+        return [*assume, *config, *(["--no-config"] if self.no_config else [])]
 
     def assumed(self) -> Assumptions:
         """Return what is known of values.

@@ -98,5 +98,11 @@ def warn(message: str) -> None:
         click.echo(f"{_word('warning:', 'yellow')} {readable(message)}", err=True, color=_coloured(sys.stderr))
 
 
+def note(message: str) -> None:
+    """Print what a reader may want to know besides."""
+    if not SETTINGS.get("quiet"):
+        click.echo(f"{_word('note:', 'cyan')} {readable(message)}", err=True, color=_coloured(sys.stderr))
+
+
 def _word(word: str, colour: str) -> str:
     return click.style(word, fg=colour) if _coloured(sys.stderr) else word

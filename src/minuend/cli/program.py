@@ -14,6 +14,7 @@ import click
 from minuend.cli import signals, streams
 from minuend.cli.about import tool
 from minuend.cli.arrays import sub
+from minuend.cli.beginning import init
 from minuend.cli.checking import check
 from minuend.cli.completion import VARIABLE, completion
 from minuend.cli.deltas import delta
@@ -172,7 +173,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=Verbs,
     commands=(
-        *(demo, sub, delta, spec, diff, check, run, convert, fix),
+        *(demo, sub, delta, spec, diff, check, run, convert, fix, init),
         *(prove, measure, vectors, targets, schema, completion),
     ),
     sections={
@@ -180,7 +181,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         "Arrays and files": ("sub", "delta"),
         "Runtimes": ("targets", "prove", "measure", "vectors"),
         "Standards": ("spec", "diff", "schema"),
-        "To begin": ("demo", "completion"),
+        "To begin": ("demo", "init", "completion"),
     },
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,

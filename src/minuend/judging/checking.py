@@ -28,6 +28,7 @@ from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, by_name
 from minuend.plain import grouped
 from minuend.runtimes import targets
+from minuend.runtimes.explaining import UNNAMED
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import (
@@ -206,7 +207,7 @@ def processors(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterato
 def _title(model: object) -> str:
     if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model and model[:1] not in "<{"):
         return os.fspath(model)
-    return "the model"
+    return UNNAMED
 
 
 def reads_none(model: Model, target: Target) -> str:

@@ -30,8 +30,10 @@ from minuend.models.searching import search
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT, grouped
+from minuend.runtimes import registry
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Report
 from minuend.runtimes.tolerance import Tolerances
 from minuend.runtimes.trials import Trial
@@ -142,6 +144,7 @@ def check_models(
     judging: Judging,
     configs: Configs,
     progress: Callable[[int, int], None] = lambda *_: None,
+    advise: Callable[[Report, Model, Judging], Report] = lambda report, *_: report,
 ) -> Gate:
     """Judge an operator's occurrences in models.
 
@@ -152,6 +155,7 @@ def check_models(
         judging: what they are judged on; what is assumed there counts before what a model's file assumes.
         configs: the files about the models.
         progress: called with how many models are done, and of how many.
+        advise: called with each report, its model and what that was judged on; adds what helps against the findings.
 
     Raises:
         SpecError: something assumed of a value that no model has, or inputs for several models. FileFormatError: a
@@ -181,7 +185,7 @@ def check_models(
             tolerate = judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
             own = replace(judging, assumed=beyond.of(path, model, config), tolerate=tolerate)
             with own.limits.applied():
-                looked.append(examine(model, own, path))
+                looked.append(advise(examine(model, own, path), model, own))
         except (MinuendError, OSError, MemoryError, RecursionError) as error:
             if len(paths) == 1:
                 raise
@@ -364,6 +368,19 @@ def _entries(report: Report, config: Config) -> Iterator[Accepted]:
     )
     for one, node in found:
         yield Accepted(model, node, one.target.partition("@")[0], one.verdict, reason)
+
+
+def usual_tolerances(configs: Configs, model: str) -> Tolerances:
+    """Return what a model's file tolerates, or what is tolerated where there is none."""
+    config = configs.of(model)
+    return Tolerances() if config is None else config.tolerances_of(model)
+
+
+def usual_hint(configs: Configs, target: str) -> str:
+    """Return the hint of the file about the whole check, where a target's runtime has it; else ``""``."""
+    config = configs.whole()
+    known = quirks(registry.proper(target.partition("@")[0])).hints
+    return config.usual.hint if config is not None and config.usual.hint in known else ""
 
 
 def assumed_of_one(

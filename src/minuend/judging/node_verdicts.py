@@ -197,7 +197,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
         reasons = _why_ok(occurrence, everything, answers)
     elif verdict == "different-numbers":
         name, witness = _choose(node.a.element, deciding, occurrence)
-        reasons = [_why_different(occurrence, name, deciding)]
+        dynamic = everything[name].verdict == "ok" and name in with_open_shapes(occurrence, node, target)
+        reasons = [_why_different(occurrence, name, deciding, dynamic=dynamic)]
         witness = witness if _can_occur(witness, occurrence) else None
         severity = worst(each.severity for one in deciding.values() for each in one.deviations(node.a.element))
         wrong = [one for one in answers.values() if one.verdict != "ok"]
@@ -300,14 +301,14 @@ def _why_ok(occurrence: Occurrence, everything: Mapping[str, Answer], answers: M
     return [reached, DocumentsSilent(silent)] if silent else [reached]
 
 
-def _why_different(occurrence: Occurrence, name: str, different: Mapping[str, Answer]) -> Reason:
+def _why_different(occurrence: Occurrence, name: str, different: Mapping[str, Answer], *, dynamic: bool) -> Reason:
     others = tuple(key for key in different if key != name)
     operands = () if all(one.is_full for one in occurrence.operands) else occurrence.operands
     answer = different[name]
     if answer.witness is None and answer.message:
         return ResultDiffers(answer.message, others, operands)
     if answer.witness is None or _can_occur(answer.witness, occurrence):
-        return ValuesDiffer((name,), answer.witness, others, operands)
+        return ValuesDiffer((name,), answer.witness, others, operands, dynamic)
     return OtherPairsDiffer((name,), others, operands)
 
 

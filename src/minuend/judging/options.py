@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.runtimes import targets
+from minuend.runtimes import registry, targets
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
@@ -80,7 +80,7 @@ class Judging:
     tolerate: Tolerances | None = None
 
     def __post_init__(self) -> None:
-        _check_hint(self.hint, self.targets)
+        check_hint(self.hint, self.targets)
         if self.runs is not None and set(self.operators) != {SUBTRACT}:
             raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
 
@@ -119,6 +119,21 @@ def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict
     return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
 
 
+def installed_otherwise(judged: Iterable[Target]) -> Iterator[str]:
+    """Say of which runtimes another release is installed here than any that is judged."""
+    releases: dict[str, list[str]] = {}
+    for target in judged:
+        releases.setdefault(target.runtime, []).append(target.release)
+    for runtime, some in releases.items():
+        adapter = registry.known(runtime)
+        release = None if adapter is None or adapter.ARRAYS else registry.release(adapter)
+        if release is not None and release not in some:
+            yield (
+                f"{runtime} {release} is installed here, and {listed(some, 'and')} {'is' if len(some) == 1 else 'are'} "
+                f"judged; --target {runtime}@installed judges the installed release"
+            )
+
+
 def _runtimes() -> list[str]:
     every = dict.fromkeys(name.partition("@")[0] for name in targets.names())
     return [name for name in every if not quirks(name).arrays]
@@ -155,8 +170,12 @@ def verdicts_of(names: Iterable[str]) -> frozenset[str]:
     return found
 
 
-def _check_hint(hint: str, chosen: Iterable[Target]) -> None:
-    """Check that one of some targets at least has a hint."""
+def check_hint(hint: str, chosen: Iterable[Target]) -> None:
+    """Check that one of some targets at least has a hint.
+
+    Raises:
+        SpecError: none has.
+    """
     known = {name: target.name for target in chosen for name in quirks(target.runtime).hints}
     if hint and hint not in known:
         expected = f"expected {listed(known)}" if known else "these targets take none"

@@ -23,6 +23,7 @@ from minuend.rewriting.wording import FLOATS, SATURATE, deviation, instead, proo
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.severity import Severity
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
@@ -42,6 +43,7 @@ class Choice:
         action: ``"leave"``, ``"write"`` a recipe, ``"fold"`` it into a constant, ``"spell"`` its broadcasting out and
             no more, or ``"refuse"``.
         reason: why, in a sentence without a full stop; of one that is left, why its result is not known.
+        tolerated: the severity for which one is left; ``None`` where it is for no such reason.
         recipe: what to write. instead: what to do about a refusal.
         classes: the value classes that go wrong.
     """
@@ -51,6 +53,7 @@ class Choice:
     recipe: Recipe | None = None
     instead: str = ""
     classes: tuple[str, ...] = ()
+    tolerated: Severity | None = None
 
 
 @dataclass(frozen=True)
@@ -132,11 +135,14 @@ class Request:
 
 def choose(request: Request) -> Choice:
     """Choose for one occurrence of a model and one runtime."""
-    finding = judge(request.occurrence, request.target)
+    finding = judge(request.occurrence, request.target, hint=request.options.hint)
     if request.unread:
         return Choice("refuse", request.unread)
     if not isinstance(request.occurrence.node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
+    tolerated = request.options.tolerate.of(finding.target).covers(finding)
+    if tolerated is not None and not request.saturates:
+        return Choice("leave", tolerated=tolerated)
     if request.wrong or request.saturates:
         return _replaced(request)
     if finding.graph and finding.verdict in WRONG:
@@ -174,7 +180,7 @@ def _recipe(request: Request) -> tuple[Recipe | None, Set[str] | None]:
     """Return the first recipe that leaves nothing wrong; where none does, the least that one of floats leaves wrong."""
     element, operator, target = request.element, request.occurrence.op.computes, request.target
     nearest: Set[str] | None = None
-    fused = not element.is_integer and pattern_verdict(request.occurrence, request.node, target).verdict in WRONG
+    fused = not element.is_integer and _around(request) in WRONG
     for recipe in request.recipes() if _has_type(request) else ():
         # What computes in its own type is still fused with adjacent operators.
         if (request.saturates and recipe.overflow is None and not recipe.proof) or (fused and recipe.wide is None):
@@ -188,6 +194,11 @@ def _recipe(request: Request) -> tuple[Recipe | None, Set[str] | None]:
         if left <= set(FLOATS) and (nearest is None or len(left) < len(nearest)):
             nearest = left
     return None, nearest
+
+
+def _around(request: Request) -> str:
+    """The verdict on the patterns around an occurrence."""
+    return pattern_verdict(request.occurrence, request.node, request.target, request.options.hint).verdict
 
 
 def _has_type(request: Request) -> bool:

@@ -70,12 +70,12 @@ def doubt(occurrence: Occurrence, options: Rewriting, shared: Collection[str] = 
     """
     target, accept = options.runtime, options.accept
     assert target is not None
-    finding = with_shared_constants(judge(occurrence, target), shared)
-    if finding.verdict == "ok":
+    finding = with_shared_constants(judge(occurrence, target, hint=options.hint), shared)
+    if finding.verdict == "ok" or options.tolerate.of(finding.target).covers(finding) is not None:
         return ""
     node = occurrence.node
     broken = occurrence.violations & quirks(target.runtime).strict.keys()
     excusable = accept and finding.verdict in _ACCEPTABLE and not broken
     if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
-        return pattern_verdict(occurrence, node, target, accept=accept).reason
+        return pattern_verdict(occurrence, node, target, options.hint, accept).reason
     return finding.reason

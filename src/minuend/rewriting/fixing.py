@@ -16,7 +16,7 @@ from typing import Any
 from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.policies import CONTRACTS, Contract
 from minuend.errors import MinuendError, SpecError, Unsupported, listed, near, shown
-from minuend.judging.options import Judging, assumed_of
+from minuend.judging.options import Judging, assumed_of, check_hint
 from minuend.judging.run_check import tried
 from minuend.models import saving
 from minuend.models.converting import VERSIONING, advice, version_of
@@ -24,11 +24,15 @@ from minuend.models.opening import FORMATS, Model, open_model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, VALUE_CLASSES
 from minuend.plain import grouped
+from minuend.rewriting.deviations import WRONG
 from minuend.rewriting.options import Rewriting
+from minuend.rewriting.remaining import Recommended, recommended, remaining
 from minuend.rewriting.verification import Comparison, compare
 from minuend.rewriting.work import FIXING, Refusal, Work
 from minuend.runtimes import targets
+from minuend.runtimes.finding import Finding
 from minuend.runtimes.targets import Target
+from minuend.runtimes.tolerance import Tolerance, Tolerances
 from minuend.runtimes.trials import Trial
 
 FLOATS = "floats"
@@ -53,6 +57,9 @@ class Fixed:
         opened: the fixed model as this package's own, which can be saved.
         original: the model as it was read, whose files :meth:`save` does not replace.
         warning: that the target's release is not measured, and which one's verdicts are used; else ``""``.
+        remaining: the subtractions of the fixed model that are not right on the target, those that are tolerated among
+            them. hint: the precision hint that the target gets.
+        settings: settings of the runtime with which fewer subtractions need a rewrite, or none does.
     """
 
     model: Any
@@ -68,6 +75,17 @@ class Fixed:
     original: Model = field(repr=False)
     notes: tuple[str, ...] = ()
     warning: str = ""
+    remaining: tuple[Finding, ...] = ()
+    hint: str = ""
+    settings: tuple[Recommended, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether the fixed model still gives different results on the target, as it is judged or as it ran."""
+        judged = any(one.verdict in WRONG and one.tolerated is None for one in self.remaining)
+        if self.whole is not None:
+            return judged or self.whole.verdict in WRONG
+        return judged or (self.comparison is not None and self.comparison.outputs.different > 0)
 
     @property
     def failed(self) -> bool:
@@ -91,6 +109,8 @@ def fix(
     overflow: Contract = "wrap",
     accept: Iterable[str] = (),
     assume: Mapping[str, object] | None = None,
+    hint: str = "",
+    tolerate: str | Iterable[str] | Tolerances = ("sign-of-zero",),
     run: bool = True,
     exact: bool = False,
     max_memory: int | None = MEMORY,
@@ -110,6 +130,8 @@ def fix(
             the space will do); ``"floats"`` for all of floats.
         assume: what is known of inputs and other values beyond the model, as in
             :func:`minuend.judging.checking.check`; the notes say which.
+        hint: the precision hint that the target gets, ``"f32"``: what is right with it is not rewritten.
+        tolerate: severities of different numbers that stay as they are, as in :func:`minuend.judging.checking.check`.
         run: whether to run the fixed model on the target, where that is installed, and to compare.
         exact: whether releases that are not measured are refused; otherwise the verdicts of adjacent ones are used.
         max_memory, max_seconds: what running the model once may take, as in :func:`minuend.models.opening.run`.
@@ -120,8 +142,9 @@ def fix(
         they were.
 
     Raises:
-        SpecError: no such target, policy or value class. FileNotFoundError, FileFormatError, TypeError: see
-            :func:`minuend.models.opening.open_model`. Unsupported: a model of a format that fix does not rewrite.
+        SpecError: no such target, policy, value class, hint or severity. FileNotFoundError, FileFormatError,
+            TypeError: see :func:`minuend.models.opening.open_model`. Unsupported: a model of a format that fix does
+            not rewrite.
         ConversionRefused: other nodes cannot be converted to the opset. LimitExceeded: a run of the model was stopped,
             so that nothing could be compared.
 
@@ -132,8 +155,16 @@ def fix(
     if not isinstance(overflow, str) or overflow not in CONTRACTS:
         raise SpecError("overflow", f"overflow is {shown(overflow)}; expected {listed(map(repr, CONTRACTS))}")
     accepted = value_classes(accept)
+    wanted = _wanted(target, exact)
+    check_hint(hint, () if wanted.runtime is None else (wanted.runtime,))
     rewriting = replace(
-        _wanted(target, exact), overflow=overflow, accept=accepted, run=run, limits=Limits(max_memory, max_seconds)
+        wanted,
+        overflow=overflow,
+        accept=accepted,
+        hint=hint,
+        tolerate=tolerate if isinstance(tolerate, Tolerances) else Tolerances(Tolerance.of(tolerate)),
+        run=run,
+        limits=Limits(max_memory, max_seconds),
     )
     original = open_model(model, **options)
     return _fixed(original, replace(rewriting, assumed=assumed_of(original, assume)))
@@ -159,6 +190,9 @@ def _fixed(original: Model, options: Rewriting) -> Fixed:
         original=original,
         notes=(*(work.unknown or (() if work.changes else (_nothing(work),))), *_granted(options.assumed)),
         warning="" if options.runtime is None else options.runtime.warning,
+        remaining=tuple(remaining(work)),
+        hint=options.hint,
+        settings=tuple(recommended(original, options)),
     )
 
 
@@ -183,7 +217,7 @@ def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | N
                 return comparison, None
         if options.runtime is None or not (work.changed or work.unknown):
             return comparison, None
-        judging = Judging(targets=(options.runtime,), assumed=options.assumed, limits=options.limits)
+        judging = Judging(targets=(options.runtime,), hint=options.hint, assumed=options.assumed, limits=options.limits)
         expected = original if options.overflow == "wrap" else None
         try:
             return comparison, tried(fixed, options.runtime, judging, original=expected).trial
@@ -258,6 +292,11 @@ def _nothing(work: Work) -> str:
         return f"nothing: what {target} gets wrong here is refused"
     if not work.left:
         return f"nothing to fix for {target}: the model has no subtraction"
+    if work.tolerated:
+        severities = listed(dict.fromkeys(severity for _, severity in work.tolerated), "and")
+        count = "its subtraction" if work.left == 1 else f"{len(work.tolerated)} of its {work.left} subtractions"
+        differ = "differs" if len(work.tolerated) == 1 else "differ"
+        return f"nothing to fix for {target}: {count} {differ}, which is tolerated ({severities})"
     count = "its subtraction is" if work.left == 1 else f"its {work.left} subtractions are"
     return f"nothing to fix for {target}: {count} right as {'it is' if work.left == 1 else 'they are'}"
 

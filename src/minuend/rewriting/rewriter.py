@@ -29,6 +29,10 @@ class Written:
 class Rewriter(ABC):
     """A model whose occurrences are replaced; each dialect has its own subclass."""
 
+    def names(self, occurrence: Occurrence) -> Sequence[str]:
+        """Return the names of the values that an occurrence's operands are; none where they have no names."""
+        return ()
+
     def writable(self, occurrence: Occurrence, recipe: Recipe) -> bool:
         """Return whether the model's format can express a recipe there."""
         return True

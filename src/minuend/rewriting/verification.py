@@ -123,6 +123,7 @@ def _compared(
 ) -> Comparison:
     check_size(fixed)
     subtractions, outputs, unlike = Tally(), Tally(), ""
+    settings = {"hint": options.hint} if options.hint else {}
     for attempt in range(_ROUNDS):
         inputs, expected, unlike = _expected(expected_of, touched, attempt, options.assumed)
         names = list(fixed.output_names())
@@ -130,7 +131,7 @@ def _compared(
             got = {key: _array(value) for key, value in fixed.run(inputs).items()}
         else:
             wanted = _watched(spots, {*inputs, *names})
-            got, seen = query_model(fixed, inputs, names, wanted, runtime)
+            got, seen = query_model(fixed, inputs, names, wanted, runtime, settings)
             _judge(spots, {**inputs, **got}, wanted, seen, options.overflow, subtractions)
         for output, want in expected.items():
             outputs.add(repr(output), got[output], _array(want))

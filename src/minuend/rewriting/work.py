@@ -18,6 +18,7 @@ from minuend.rewriting.options import Rewriting
 from minuend.rewriting.rewriter import Rewriter
 from minuend.rewriting.verification import Spot
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.severity import Severity
 from minuend.standards.abilities import Ability
 from minuend.standards.node import Node
 
@@ -44,7 +45,7 @@ class Refusal:
         return f"{text}; {self.instead}" if self.instead else text
 
 
-_PROGRESS = ("changes", "refused", "left", "unknown", "touched", "spots", "changed", "written")
+_PROGRESS = ("changes", "refused", "left", "tolerated", "unknown", "touched", "spots", "changed", "written")
 """What is recorded while a model is rewritten."""
 
 
@@ -53,8 +54,9 @@ class Work(ABC):
 
     Attributes:
         options: what it is fixed for. model: the model as it is now.
-        changes, refused: so far. left: how many subtractions stay as they are. unknown: a sentence for each of them
-            whose result on the target is not known. touched: the element types of those that were rewritten.
+        changes, refused: so far. left: how many subtractions stay as they are. tolerated: the places of those of them
+            that differ and are tolerated, with the severity. unknown: a sentence for each of them whose result on the
+            target is not known. touched: the element types of those that were rewritten.
             spots: where those can be watched. changed: whether the model is another one now.
         written: what finds an operator that was written → its place and its recipe's name.
         rejected: place → recipes that are not right there, each with the reason.
@@ -67,6 +69,7 @@ class Work(ABC):
         self.changes: list[str] = []
         self.refused: list[Refusal] = []
         self.left = 0
+        self.tolerated: list[tuple[str, Severity]] = []
         self.unknown: list[str] = []
         self.touched: dict[str, None] = {}
         self.spots: list[Spot] = []
@@ -135,6 +138,8 @@ class Work(ABC):
     def leave(self, occurrence: Occurrence, choice: Choice) -> None:
         """Record a subtraction that stays as it is."""
         self.left += 1
+        if choice.tolerated is not None:
+            self.tolerated.append((occurrence.where, choice.tolerated))
         if choice.reason:
             self.unknown.append(f"{occurrence.where} is left as it is, and not known to be right: {choice.reason}")
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import Reason, Setting, deciding
 
-Kind = Literal["convert", "fix", "measure", "run", "set"]
-"""Change the model's format, rewrite it, measure the installed release, run it there, or set a runtime's option."""
+Kind = Literal["assume", "convert", "fix", "measure", "run", "set"]
+"""State a value's range, change the model's format, rewrite it, measure the installed release, run it there, or set a
+runtime's option."""
+
+Assumable: TypeAlias = "tuple[str, int, int]"
+"""The name of a value, and the lowest and highest number that it may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +39,33 @@ class Action:
 
 
 def actions(
-    target: str, verdict: str, reasons: Iterable[Reason], *, inferred: bool = False, operator: str = SUBTRACT.name
+    target: str,
+    verdict: str,
+    reasons: Iterable[Reason],
+    *,
+    inferred: bool = False,
+    operator: str = SUBTRACT.name,
+    fixable: bool = True,
+    assumable: Sequence[Assumable] = (),
 ) -> tuple[Action, ...]:
     """Return what can be done about a verdict, the most useful first.
 
     Args:
         target, verdict, reasons: of the finding. inferred: whether other releases were measured in its place.
-        operator: what is judged; subtraction alone is run and fixed.
+        operator: what is judged; subtraction alone is run and fixed. fixable: whether fix may repair it.
+        assumable: what has to be assumed so that nothing is found.
 
     >>> [one.command for one in actions("tract@0.23.9", "unknown", [because.PatternsNotMeasured("tract@0.23.9")])]
     ['minuend check MODEL --target tract@installed --run']
     """
     if verdict in ("ok", "invalid"):
         return ()
-    return tuple(_actions(target, verdict, deciding(reasons), inferred, operator))
+    found = _actions(target, verdict, deciding(reasons), inferred, operator)
+    assumed = " ".join(f"--assume {shlex.quote(f'{name}={lo}..{hi}')}" for name, lo, hi in assumable)
+    return (
+        *(one for one in found if fixable or one.kind != "fix"),
+        *([Action("assume", f"minuend check MODEL --target {target} {assumed}")] if assumed else []),
+    )
 
 
 def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool, operator: str) -> Iterator[Action]:
@@ -62,7 +81,9 @@ def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool, o
         case because.NotInStandard() | because.NotUnderstood():
             return
         case because.PrecisionLower(setting=setting) | because.PatternNotMeasured(setting=setting) if setting:
-            yield Action("set", setting=setting)
+            hints = (name for name, one in quirks(runtime).hints.items() if one == dict(setting))
+            command = f"minuend check MODEL --target {target} --hint {next(hints, '')}"
+            yield Action("set", command, setting)
             return
         case because.NotDeclared() | because.Undocumented():
             return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from minuend.language import Language
 from minuend.operators import SUBTRACT
 from minuend.runtimes import rendering
-from minuend.runtimes.actions import Action, actions
+from minuend.runtimes.actions import Action, Assumable, actions
 from minuend.runtimes.reasons import Reason, deciding
 from minuend.runtimes.witness import Witness
 
@@ -40,6 +40,8 @@ class Finding:
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
         accepted: why somebody accepts it, so that it does not count.
         tolerated: the severity for which it does not count; ``None`` where it is not tolerated.
+        fixable: whether fix repairs it; ``None`` where that was not tried. assumable: what has to be assumed of values
+            so that it is none.
     """
 
     target: str
@@ -66,6 +68,8 @@ class Finding:
     unexpected: str = ""
     accepted: str = ""
     tolerated: Severity | None = None
+    fixable: bool | None = None
+    assumable: tuple[Assumable, ...] = ()
 
     @property
     def code(self) -> str:
@@ -95,8 +99,15 @@ class Finding:
     @property
     def actions(self) -> tuple[Action, ...]:
         """What can be done about it."""
-        operator = self.operator or SUBTRACT.name
-        return actions(self.target, self.verdict, self.reasons, inferred=bool(self.inferred), operator=operator)
+        return actions(
+            self.target,
+            self.verdict,
+            self.reasons,
+            inferred=bool(self.inferred),
+            operator=self.operator or SUBTRACT.name,
+            fixable=self.fixable is not False,
+            assumable=self.assumable,
+        )
 
     @property
     def declared(self) -> bool:

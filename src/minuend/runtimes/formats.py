@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree import ElementTree
 
 from minuend.plain import as_json
+from minuend.runtimes.explaining import Command, lines
 from minuend.runtimes.finding import Finding
 
 if TYPE_CHECKING:
@@ -52,8 +53,13 @@ class Unread:
     message: str
 
 
-def sentence(finding: Finding) -> str:
-    """Say what was found, in one line."""
+def sentence(finding: Finding, model: str) -> str:
+    """Say what was found of a model: the verdict, what differs, why, and what to do, in lines.
+
+    Of a case (``prove``): why it counts, the verdict, the example and the reason, in one line.
+    """
+    if not finding.case:
+        return f"{finding.verdict}; {lines(finding, Command(model))}"
     parts: Iterable[str] = (finding.unexpected, finding.verdict, str(finding.witness or ""), finding.reason)
     return "; ".join(part for part in parts if part)
 
@@ -82,7 +88,9 @@ def _suite(report: Reported) -> ElementTree.Element:
     for finding in report.findings:
         name = finding.case or f"{finding.node or finding.location} on {finding.target}"
         case = ElementTree.SubElement(suite, "testcase", classname=finding.target, name=name)
-        _result(case, finding.verdict, sentence(finding), finding.reason, _why_skipped(finding), id(finding) in counted)
+        said = sentence(finding, report.title)
+        message, text = said.replace("\n", "; "), finding.reason if finding.case else said
+        _result(case, finding.verdict, message, text, _why_skipped(finding), id(finding) in counted)
     for trial in report.trials:
         case = ElementTree.SubElement(suite, "testcase", classname=trial.target, name=f"unmodified on {trial.runtime}")
         message = f"{trial.verdict}; {trial.told}"
@@ -205,7 +213,7 @@ def _results(report: Reported) -> Iterator[_Result]:
     for finding in report.findings:
         if finding.verdict == "ok" and id(finding) not in counted:
             continue
-        text = f"{finding.node or finding.location} on {finding.target}: {sentence(finding)}"
+        text = f"{finding.node or finding.location} on {finding.target}: {sentence(finding, report.title)}"
         text += "" if finding.tolerated is None else f" (tolerated: {finding.tolerated})"
         identity = (finding.opversion, finding.dtype, _without_numbers(finding), finding.case)
         yield _Result(

@@ -165,13 +165,18 @@ class OutOfReach(Reason):
 
 @dataclass(frozen=True)
 class ValuesDiffer(Reason):
-    """Value classes that the operands reach differ: the one that shows it best, and others."""
+    """Value classes that the operands reach differ: the one that shows it best, and others.
+
+    Attributes:
+        dynamic: whether they do so only where shapes are dynamic.
+    """
 
     code = "values-differ"
     values: tuple[str, ...]
     witness: Witness | None = None
     others: tuple[str, ...] = ()
     operands: tuple[Range, ...] = ()
+    dynamic: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _MOST_PATTERNS = 3
 """How many patterns a sentence names."""
 
+_SHORT = 40
+"""Characters of a pattern with its numbers that an example shows."""
+
 SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "purpose": ("{purpose}",),
@@ -157,6 +160,15 @@ def english(reasons: Iterable[Reason]) -> str:
 def sentence(reasons: Iterable[Reason], language: Language) -> str:
     """Return reasons as one sentence of a language."""
     return several((_rendered(one, language) for one in reasons), language)
+
+
+def cause(reason: Reason, language: Language) -> str:
+    """Return why, in a clause: a reason without its example, the other value classes and the operands' ranges."""
+    if isinstance(reason, ValuesDiffer):
+        return _deviation(reason, language)
+    blank = {"operands": (), "others": (), "witness": None, "index": None, "got": "", "expected": ""}
+    known = {one.name for one in fields(reason)}
+    return sentence([replace(reason, **{name: empty for name, empty in blank.items() if name in known})], language)
 
 
 def several(sentences: Iterable[str], language: Language) -> str:
@@ -298,6 +310,8 @@ def _deviation(reason: ValuesDiffer, language: Language) -> str:
 
 def _saturates(witness: Witness) -> bool:
     """Whether a witness shows an integer type's limit where the exact result wraps to what was expected."""
+    if len(witness.operands) != witness.operator.arity:
+        return False
     exact = witness.operator.exact(*witness.operands)
     if not isinstance(exact, int):
         return False
@@ -313,6 +327,23 @@ def _saturates(witness: Witness) -> bool:
 
 def _equation(witness: Witness) -> str:
     return _signed(f"{witness.written} = {witness.got}")
+
+
+def example(witness: Witness, language: Language) -> str:
+    """Return operands with what the runtime gives and what is expected.
+
+    Those of a pattern are all its inputs, and stand alone where the pattern is long.
+    """
+    pattern = getattr(witness, "pattern", None)
+    known = len(witness.operands) == witness.operator.arity if pattern is None else len(witness.written) <= _SHORT
+    if known:
+        return _witness(witness, language)
+    return language.tr(
+        "inputs {operands} give {got}, expected {expected}",
+        operands=row((_signed(str(one)) for one in witness.operands), language),
+        got=_signed(str(witness.got)),
+        expected=_signed(str(witness.expected)),
+    )
 
 
 def _signed(numbers: str) -> str:
@@ -381,7 +412,8 @@ def _pattern(pattern: Pattern | Folded, language: Language) -> str:
     return str(pattern)
 
 
-def _patterns(patterns: Sequence[Pattern | Folded], language: Language) -> str:
+def patterns(patterns: Sequence[Pattern | Folded], language: Language) -> str:
+    """Return patterns as a row, the first few of many."""
     shown = all_of([_pattern(one, language) for one in patterns[:_MOST_PATTERNS]], language)
     more = len(patterns) - _MOST_PATTERNS
     return language.tr("{some} and {count} more", some=shown, count=more) if more > 0 else shown
@@ -444,7 +476,7 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "others": _classes,
         "pattern": _pattern,
         "pattern_cpus": lambda cpus, language: all_of([short_processor(one) for one in cpus], language),
-        "patterns": _patterns,
+        "patterns": patterns,
         "purpose": lambda purpose, language: language.tr(purpose),
         "relation": relation_words,
         "setting": _setting,

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from minuend.cli.pages.layout import Page, Table
+from minuend.cli.pages.layout import Labelled, Page, Part, Table, aligned
 from minuend.cli.pages.runs import outcome, run_lines
 from minuend.language import Language
 from minuend.plain import grouped
 from minuend.runtimes import rendering
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.cases import RELATIONS
+from minuend.runtimes.explaining import Command, cause, explained, is_command
 from minuend.runtimes.formats import Unread
-from minuend.runtimes.reasons import AsContracted, Reason
+from minuend.runtimes.reasons import Reason, SettingNeeded
 from minuend.standards.dialects import parse_version
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ _FOUND: Mapping[str, tuple[str, str]] = MappingProxyType(
 """What a summary says of one node and of several, by verdict."""
 
 _MARKS: Mapping[str, str] = MappingProxyType(
-    {"accepted": "{what} (accepted)", "tolerated": "{what} (tolerated)", "not counted": "{what} (not counted)"}
+    {"not counted": "{what} (not counted)", "tolerated": "{what} (tolerated)", "accepted": "{what} (accepted)"}
 )
 """What a summary adds to findings that do not count."""
 
@@ -73,23 +74,26 @@ _MARKS: Mapping[str, str] = MappingProxyType(
 def texts() -> Iterator[str]:
     """Yield every text of the tables that a catalogue has to have."""
     yield from (text for row in (*NOUNS.values(), *_FOUND.values()) for text in row)
-    yield from _MARKS.values()
+    yield from (text for row in _MARKS.items() for text in row)
+    yield from ("why", "do")
 
 
-def gate_page(gate: Gate, language: Language, *, whole: bool = False) -> Page:
+def gate_page(gate: Gate, language: Language, *, whole: bool = False, options: str = "") -> Page:
     """Show what was found in models: a single one's page, or a section for each and a summary of all.
 
     Args:
-        gate: what was found. whole: show the occurrences that are right, too.
+        gate: what was found. whole: show every node, and all that is known of it. options: see
+            :class:`minuend.runtimes.explaining.Command`.
     """
-    return _Pages(language, whole, NOUNS[gate.operator.name]).gate(gate)
+    return _Pages(language, NOUNS[gate.operator.name], whole, options).gate(gate)
 
 
 class _Pages:
-    """Pages in a language; ``whole``: with the occurrences that are right."""
+    """Pages in a language; ``whole``: with all that is known of every node."""
 
-    def __init__(self, language: Language, whole: bool, nouns: Nouns) -> None:
-        self.language, self.tr, self.whole, self.nouns = language, language.tr, whole, nouns
+    def __init__(self, language: Language, nouns: Nouns, whole: bool, options: str) -> None:
+        self.language, self.tr, self.nouns = language, language.tr, nouns
+        self.whole, self.options = whole, options
 
     # ---- many models ------------------------------------------------------------------------------------------
 
@@ -98,51 +102,30 @@ class _Pages:
             return [*self.report(gate.reports[0]), *gate.notes]
         shared: Counter[Note] = Counter()
         for report in gate.reports:
-            shared.update((*report.notices, *report.notes))
+            shared.update((*_of_all(report), *report.notes))
         common = [note for note, count in shared.items() if count > 1]
-        page: list[str | Table] = []
+        page: list[Part] = []
         long = False
         for one in gate.models:
             section = list(self._section(one, common))
             page += _blank(page) if long or len(section) > 1 else []
             long = len(section) > 1
             page += section
-        processors = dict.fromkeys(one for report in gate.reports for one in report.processors)
+        processors = dict.fromkeys(one for report in gate.reports for one in report.processors if self.whole)
         after = [*self._notes(common), *gate.notes, *self._notes(processors), *self._total(gate)]
         return [*page, *_blank(page), *after]
 
-    def _section(self, looked: Looked, common: Sequence[Note]) -> Iterator[str | Table]:
+    def _section(self, looked: Looked, common: Sequence[Note]) -> Iterator[Part]:
         """What was found in one of several models; a line where there is nothing to show."""
         if isinstance(looked, Unread):
             message = looked.message.removeprefix(f"{looked.model}: ")
             yield self.tr("{model} cannot be read: {message}", model=looked.model, message=message)
             return
         yield f"{looked.title}{self._counts(looked)}"
-        yield from self._alike(looked)
-        notes: tuple[Note, ...] = (*looked.notices, *looked.notes)
+        yield from self._findings(looked)
+        notes: tuple[Note, ...] = (*_of_all(looked), *looked.notes)
         yield from self._notes(note for note in notes if note not in common)
         yield from self._runs(looked)
-
-    def _alike(self, report: Report) -> Iterator[str | Table]:
-        """The nodes that are not fine, or all, those together of which the same was found."""
-        nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
-        wrong = (found for found in nodes.values() if self.whole or any(finding.verdict != "ok" for finding in found))
-        groups = grouped(
-            (
-                (
-                    self._kind(found[0]),
-                    tuple(self._row(one) for one in found if self.whole or one.verdict != "ok"),
-                ),
-                found[0].location,
-            )
-            for found in wrong
-        )
-        for (kind, rows), places in groups.items():
-            left = len(places) - _MOST
-            more = [self.tr("{count} more", count=left)] if left > 0 else []
-            named = rendering.all_of([*places[:_MOST], *more], self.language)
-            yield self.language.labelled(named, kind)
-            yield Table(("", "", ""), rows, whole=_NAMES)
 
     def _counts(self, report: Report) -> str:
         nodes = {(finding.location, finding.opversion) for finding in report.findings}
@@ -151,9 +134,20 @@ class _Pages:
         if not all(finding.verdict == "ok" for finding in report.findings):
             return self.tr(": {subtractions}, {found}", subtractions=self._counted(nodes), found=self._found(report))
         fine = self.tr(": {subtractions}, all as expected", subtractions=self._counted(nodes))
+        return fine + self._where(report)
+
+    def _fine(self, report: Report) -> str:
+        """That all is as expected, on which targets, and what that assumes."""
+        nodes = {(finding.location, finding.opversion) for finding in report.findings}
+        targets = rendering.all_of(list(dict.fromkeys(one.target for one in report.findings)), self.language)
+        found = self.tr("as expected on {targets}", targets=targets)
+        fine = self.tr(": {subtractions}, {found}", subtractions=self._counted(nodes), found=found)
+        return fine + self._where(report)
+
+    def _where(self, report: Report) -> str:
         if not report.assumed:
-            return fine
-        return fine + self.tr(", where {assumed}", assumed=rendering.all_of(report.assumed, self.language))
+            return ""
+        return self.tr(", where {assumed}", assumed=rendering.all_of(report.assumed, self.language))
 
     def _counted(self, nodes: Iterable[object]) -> str:
         count = len(list(nodes))
@@ -181,21 +175,63 @@ class _Pages:
     # ---- one model --------------------------------------------------------------------------------------------
 
     def report(self, report: Report) -> Page:
-        """What was found, node by node; unless ``whole``, nodes that are plainly fine on all targets share one line."""
+        """What was found, cause by cause; a line where all is fine on one target."""
+        found = [*self._notes(_of_all(report)), *self._findings(report), *report.notes, *self._runs(report)]
+        details = self._notes(report.processors) if self.whole else ()
+        if not found and len({one.target for one in report.findings}) == 1 and not report.trials:
+            return [*details, f"{report.title}{self._fine(report)}"]
+        return [*found, *_blank(found), *details, *self._summary(report)]
+
+    def _findings(self, report: Report) -> Iterator[Part]:
+        """The findings of each target and verdict, the causes of most nodes first; then all nodes, if ``whole``."""
+        targets = list(dict.fromkeys(one.target for one in report.findings))
+        wrong = [one for one in report.findings if one.verdict != "ok"]
+        sections = grouped(((one.target, self._mark(report, one), one.verdict), one) for one in wrong)
+
+        def place(section: tuple[str, str, str]) -> tuple[int, int, int]:
+            target, mark, verdict = section
+            return targets.index(target), ["", *_MARKS].index(mark), VERDICTS.index(verdict)
+
+        for i, section in enumerate(sorted(sections, key=place)):
+            (target, mark, verdict), found = section, sections[section]
+            if i:
+                yield ""
+            yield Table(("", "", ""), ((target, verdict, self.tr(mark)),), whole=_NAMES, tight=True)
+            command = Command(report.title, self.options)
+            causes = grouped((cause(one, self.language), one) for one in found)
+            for alike in sorted(causes.values(), key=len, reverse=True):
+                yield from self._cause(alike, command)
+        if self.whole:
+            yield from self._nodes(report)
+
+    def _cause(self, found: Sequence[Finding], command: Command) -> Iterator[Part]:
+        """Nodes that differ for one cause: which they are, with an example, why, and what to do."""
+        said = explained(found, self.language, command)
+        places = [one.location for one in found]
+        named = self._named(places)
+        if len(places) > 1:
+            named = self.tr("{nodes} ({places})", nodes=self._counted(places), places=named)
+        yield self.language.labelled(named, said.what)
+        why, do = aligned([f"  {self.language.labelled(self.tr(word), '.')[:-1]}" for word in ("why", "do")])
+        if said.why:
+            yield Labelled(why, said.why)
+        for i, line in enumerate(said.todo):
+            yield Labelled(aligned(["", do])[0] if i else do, line, command=is_command(line))
+
+    def _named(self, places: Sequence[str]) -> str:
+        left = len(places) - _MOST
+        more = [self.tr("{count} more", count=left)] if left > 0 else []
+        return rendering.all_of([*places[:_MOST], *more], self.language)
+
+    def _nodes(self, report: Report) -> Iterator[Part]:
+        """Every node on every target with all that is known of it; those together of which the same was found."""
         nodes = grouped(((finding.location, finding.opversion), finding) for finding in report.findings)
-        page: list[str | Table] = [*self._notes(report.notices)]
-        for found in nodes.values():
-            if not self.whole and all(map(_is_plain, found)):
-                continue
-            page.append(self.language.labelled(found[0].location, self._kind(found[0])))
-            page.append(Table(("", "", ""), tuple(map(self._row, found)), whole=_NAMES))
-        return [
-            *page,
-            *report.notes,
-            *self._notes(report.processors),
-            *self._runs(report),
-            *self._summary(report, list(nodes.values())),
-        ]
+        alike = grouped(
+            ((self._kind(found[0]), tuple(map(self._row, found))), found[0].location) for found in nodes.values()
+        )
+        for (kind, rows), places in alike.items():
+            yield self.language.labelled(self._named(places), kind)
+            yield Table(("", "", ""), rows, whole=_NAMES)
 
     def _notes(self, notes: Iterable[Note]) -> Iterator[str]:
         yield from (one if isinstance(one, str) else rendering.sentence([one], self.language) for one in notes)
@@ -231,7 +267,7 @@ class _Pages:
             parts.append(self.tr("constants: {which}", which=finding.constants))
         return rendering.row(filter(None, parts), self.language)
 
-    def _summary(self, report: Report, nodes: Sequence[Sequence[Finding]]) -> list[str]:
+    def _summary(self, report: Report) -> list[str]:
         ran = [
             self.tr(
                 "unmodified on {runtime}: {outcome}", runtime=one.runtime, outcome=one.told if one.ok else outcome(one)
@@ -239,6 +275,7 @@ class _Pages:
             for one in report.trials
             if not one.accepted
         ]
+        nodes = {(finding.location, finding.opversion) for finding in report.findings}
         if not nodes:
             return [f"{report.title}{self.tr(self.nouns.lacking)}", *ran]
         return [self.language.labelled(report.title, self._counted(nodes)), *self._targets(report), *ran]
@@ -261,7 +298,9 @@ class _Pages:
             )
             yield self.tr(_MARKS[mark], what=line) if mark else line
         if fine:
-            yield self.tr("as expected on {targets}", targets=rendering.all_of(fine, self.language))
+            yield self.tr("as expected on {targets}", targets=rendering.all_of(fine, self.language)) + self._where(
+                report
+            )
 
     @staticmethod
     def _mark(report: Report, finding: Finding) -> str:
@@ -292,11 +331,11 @@ class _Pages:
         return rendering.row((f"{count} {verdict}" for verdict, count in counts.items()), self.language)
 
 
-def _blank(page: Sequence[str | Table]) -> list[str]:
+def _blank(page: Sequence[Part]) -> list[str]:
     """An empty line, where none comes by itself: tables have them around them."""
-    return [""] if page and isinstance(page[-1], str) else []
+    return [""] if page and not isinstance(page[-1], Table) else []
 
 
-def _is_plain(finding: Finding) -> bool:
-    """Whether there is nothing to say of a node but that it is fine."""
-    return finding.verdict == "ok" and any(isinstance(one, AsContracted) for one in finding.reasons[-1:])
+def _of_all(report: Report) -> list[Reason]:
+    """What a reader has to know first, but for settings, which the findings that need them name."""
+    return [one for one in report.notices if not isinstance(one, SettingNeeded)]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from minuend.cli.pages.runs import run_lines
@@ -11,9 +15,33 @@ if TYPE_CHECKING:
     from minuend.rewriting.fixing import Fixed
 
 
+def first_lines(fixed: Fixed, source: str) -> Iterator[str]:
+    """Show what to know before anything is written: settings that help more, and what still differs."""
+    for one in fixed.settings:
+        yield (
+            f'recommended first: compile_model(model, "CPU", {json.dumps(dict(one.setting))}), with which {one.helped} '
+            f"of {counted(one.wrong, 'wrong subtraction')} {'is' if one.helped == 1 else 'are'} right without a rewrite"
+        )
+        yield (
+            f"to fix what is left then: minuend fix {shlex.quote(source)} --target {fixed.target} --hint {one.hint} "
+            "-o OUT"
+        )
+    for tolerated in (False, True):
+        found = [one for one in fixed.remaining if (one.tolerated is not None) == tolerated]
+        kinds = Counter(
+            one.severity or "severity unknown" if one.verdict == "different-numbers" else one.verdict for one in found
+        )
+        if found:
+            kind = ", ".join(f"{count} {name}" for name, count in kinds.items())
+            verb = "is" if len(found) == 1 else "are"
+            right = f"{verb} not right on {fixed.target}" + (" and tolerated" if tolerated else "")
+            yield f"after the fix {counted(len(found), 'subtraction')} {right}: {kind}"
+
+
 def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
     """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
     lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
+    lines[0] += ", where its results still differ" if fixed.differs else ""
     lines += [fixed.warning] if fixed.warning else []
     lines += [f"~ {change}" for change in (*fixed.changes, *fixed.notes)]
     lines += [f"! refused: {refusal}" for refusal in fixed.refused]
@@ -38,6 +66,7 @@ def fix_json(fixed: Fixed, source: str, written: str) -> dict[str, Any]:
     return {
         "model": source,
         "target": fixed.target,
+        "hint": fixed.hint,
         "warning": fixed.warning,
         "overflow": fixed.overflow,
         "path": written or None,
@@ -45,6 +74,12 @@ def fix_json(fixed: Fixed, source: str, written: str) -> dict[str, Any]:
         "notes": fixed.notes,
         "refused": fixed.refused,
         "untouched": fixed.untouched,
+        "differs": fixed.differs,
+        "remaining": [one.to_json() for one in fixed.remaining],
+        "settings": [
+            {"hint": one.hint, "setting": dict(one.setting), "helped": one.helped, "wrong": one.wrong}
+            for one in fixed.settings
+        ],
         "comparison": fixed.comparison,
         "whole": None if fixed.whole is None else fixed.whole.to_json(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -28,6 +29,9 @@ STYLES: Mapping[str, str] = MappingProxyType(
 )
 """What a cell says → its colour, where there are colours."""
 
+_WORD = re.compile(r"""(?:--?[a-z][a-z-]* )?(?:'[^']*'|"[^"]*"|[^ '"])+""")
+"""A word of a command line, an option with its value."""
+
 _MEASURING = 1_000_000  # columns; rich never finds a table wider than its console
 
 
@@ -36,15 +40,27 @@ class Table:
     """Rows of strings under a header; columns in ``right`` hold numbers, those in ``whole`` names that never fold.
 
     A header of empty strings is not shown in text. Neighbours whose headers share a first line show it once there.
+    A ``tight`` table has no empty line above and below it.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: frozenset[int] = frozenset()
     whole: frozenset[int] = frozenset()
+    tight: bool = False
 
 
-Page: TypeAlias = Sequence[str | Table]
+@dataclass(frozen=True)
+class Labelled:
+    """A label and text beside it, which folds at its own left edge; a command folds so that it can be copied."""
+
+    label: str
+    text: str
+    command: bool = False
+
+
+Part: TypeAlias = str | Table | Labelled
+Page: TypeAlias = Sequence[Part]
 
 
 def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
@@ -62,7 +78,6 @@ def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
     """
     from rich.console import Console
     from rich.measure import Measurement
-    from rich.text import Text
 
     stream = io.StringIO()
     system: Any = "standard" if colour else None
@@ -70,13 +85,65 @@ def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
         file=stream, color_system=system, force_terminal=colour, legacy_windows=False, no_color=not colour
     )
     for i, part in enumerate(page):
-        if i and (isinstance(part, Table) or isinstance(page[i - 1], Table)):
+        if i and any(isinstance(one, Table) and not one.tight for one in page[i - 1 : i + 1]):
             stream.write("\n")
-        shown = Text(escaped(part)) if isinstance(part, str) else _grid(part)
+        shown = _shown(part, width)
         console.width = _MEASURING
         console.width = max(width, Measurement.get(console, console.options, shown).minimum)
-        console.print(shown)
+        console.print(shown, crop=False)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def aligned(labels: Sequence[str]) -> list[str]:
+    """Return labels of one width, with spaces behind the shorter ones.
+
+    >>> aligned(["why: ", "do: "])
+    ['why: ', 'do:  ']
+    """
+    from rich.cells import cell_len
+
+    most = max(map(cell_len, labels))
+    return [label + " " * (most - cell_len(label)) for label in labels]
+
+
+def _shown(part: Part, width: int) -> Any:
+    from rich.cells import cell_len
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    if isinstance(part, Table):
+        return _grid(part)
+    if isinstance(part, str):
+        return Text(escaped(part))
+    told, indent = escaped(part.text), cell_len(part.label)
+    if part.command:
+        lines = continued(told, width - indent).split("\n")
+        return Text(part.label + f"\n{' ' * indent}".join(lines), no_wrap=True, overflow="ignore")
+    grid = Grid.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(escaped(part.label)), Text(told))
+    return grid
+
+
+def continued(command: str, width: int) -> str:
+    """Return a command line on as many lines as it needs, which a shell reads as one; Python needs no signs for that.
+
+    >>> print(continued("minuend check a.onnx --assume 'x y=0..9'", 30))
+    minuend check a.onnx \\
+      --assume 'x y=0..9'
+    """
+    from rich.cells import cell_len
+
+    end = "" if command.startswith("compile_model(") else " \\"
+    lines = [""]
+    for word in _WORD.findall(command):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cell_len(longer) > width - len(end):
+            lines.append(f"  {word}")
+        else:
+            lines[-1] = longer
+    return f"{end}\n".join(lines)
 
 
 def _grid(table: Table) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from typing import cast
 
 from onnx import NodeProto
@@ -80,6 +80,9 @@ class OnnxRewriter(Rewriter):
         take_over(made, one.proto)
         self._planned.append((one, [made]))
         return Written("became a constant", spot=self._spot(occurrence))
+
+    def names(self, occurrence: Occurrence) -> Sequence[str]:
+        return tuple(parts(occurrence)[0].proto.input)
 
     def apply(self) -> None:
         """Insert the planned nodes, in inner bodies first, because a list of nodes is replaced as a whole."""

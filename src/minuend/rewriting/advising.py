@@ -1,0 +1,101 @@
+"""What helps against the findings of a model: whether fix repairs them, and what they need to be assumed of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from minuend.errors import MinuendError
+from minuend.judging.node_verdicts import judge
+from minuend.judging.options import Judging
+from minuend.models.occurrences import Occurrence, value_names
+from minuend.models.opening import Model
+from minuend.models.ranges.interval import within
+from minuend.rewriting.deviations import WRONG
+from minuend.rewriting.options import Rewriting
+from minuend.rewriting.work import FIXING, Work
+from minuend.runtimes.actions import Assumable
+from minuend.runtimes.finding import Finding
+from minuend.runtimes.report import Report
+from minuend.runtimes.target import Target
+from minuend.runtimes.tolerance import Tolerances
+from minuend.standards.node import Node
+
+MASK = "attention mask"
+"""The purpose of a subtraction whose operand is 0 or 1."""
+
+INT32 = 2**31 - 1
+
+Help: TypeAlias = "tuple[bool, tuple[Assumable, ...]]"
+"""Whether fix repairs a finding, and what would have to be assumed so that it is none."""
+
+
+def advised(report: Report, model: Model, judging: Judging) -> Report:
+    """Return a report whose findings say whether fix repairs them, and which assumptions do.
+
+    Args:
+        report: of the model. model: the model, which is not changed. judging: what it was judged on.
+    """
+    helped: dict[tuple[str, str], Help] = {}
+    for target in judging.targets:
+        if any(one.target == target.name and _counts(one) for one in report.findings):
+            helped |= {(target.name, place): one for place, one in _helped(model, target, judging).items()}
+    findings = (_with(one, helped.get((one.target, one.location))) for one in report.findings)
+    return replace(report, findings=tuple(findings))
+
+
+def _counts(finding: Finding) -> bool:
+    return finding.verdict in WRONG and finding.tolerated is None
+
+
+def _with(finding: Finding, found: Help | None) -> Finding:
+    if found is None or not _counts(finding):
+        return finding
+    return replace(finding, fixable=found[0], assumable=found[1])
+
+
+def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help]:
+    """What helps against the findings on a target, by their places; empty for a model that fix does not read."""
+    fixing = FIXING.of(model.dialect)
+    options = Rewriting(
+        name=target.name,
+        runtime=target,
+        assumed=judging.assumed,
+        hint=judging.hint_of(target),
+        tolerate=judging.tolerate or Tolerances(),
+        run=False,
+    )
+    if fixing is None or model.dialect.name not in target.dialects:
+        return {}
+    try:
+        work = fixing.work(model, options)
+        assumable = {one.where: tuple(_assumable(one, model, work)) for one in work.occurrences()}
+        work.run()
+    except MinuendError:
+        return {}
+    refused = {one.location for one in work.refused}
+    return {place: (place not in refused, found) for place, found in assumable.items()}
+
+
+def _assumable(occurrence: Occurrence, model: Model, work: Work) -> Iterator[Assumable]:
+    """Yield what has to be assumed of an occurrence's operands so that it is right, where such values are usual."""
+    target, node = work.options.runtime, occurrence.node
+    if target is None or not isinstance(node, Node):
+        return
+    element = node.a.element
+    if occurrence.purpose == MASK:
+        most = 1
+    elif element.is_integer and element.limits[0] < 0:
+        most = min(element.limits[1], INT32)
+    else:
+        return
+    names = work.rewriter().names(occurrence)
+    free = [i for i, one in enumerate(occurrence.operands) if not one.constant and i < len(names)]
+    known = value_names(model)
+    if not free or any(names[i] not in known for i in free):
+        return
+    narrowed = {i: within(element.name, 0, most, like=[occurrence.operands[i]], integral=True) for i in free}
+    operands = tuple(narrowed.get(i, one) for i, one in enumerate(occurrence.operands))
+    if judge(replace(occurrence, operands=operands), target, hint=work.options.hint).verdict == "ok":
+        yield from ((names[i], 0, most) for i in free)

@@ -1,0 +1,225 @@
+"""What a reader needs of a finding: what differs, why, and what to do about it, each in a line of a language."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from minuend.language import Language
+from minuend.runtimes import reasons as because
+from minuend.runtimes import rendering
+from minuend.runtimes.actions import Action
+from minuend.runtimes.reasons import Reason, deciding
+
+if TYPE_CHECKING:
+    from minuend.runtimes.finding import Finding
+
+MODEL = "MODEL"
+"""Stands for the model in commands that name none."""
+
+UNNAMED = "the model"
+"""What a report calls a model that is no file."""
+
+_LONGEST = 200
+"""Characters of a clause."""
+
+_MEASURED = re.compile(r" node with name '[^']*'")
+"""What a message says of the model that was measured."""
+
+_WHAT: Mapping[str, str] = MappingProxyType(
+    {"not-implemented": "does not run", "invalid": "is invalid", "unknown": "results unknown"}
+)
+"""What is found of a node, by verdicts other than different numbers and ok."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Three answers about a finding.
+
+    Attributes:
+        what: the severity and an example. why: the cause, a clause. todo: commands and settings, a line each.
+    """
+
+    what: str
+    why: str
+    todo: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command line was about, for the commands of its report.
+
+    Attributes:
+        model: the model's path, ``"MODEL"`` for none. options: what else was given, as ``"--assume x=0..9"``.
+    """
+
+    model: str = MODEL
+    options: str = ""
+
+    def filled(self, command: str) -> str:
+        """Return the command line of an action with the paths and options of this one.
+
+        >>> Command("a/net.onnx", "--assume x=0..9").filled("minuend fix MODEL --target ov -o OUT")
+        'minuend fix a/net.onnx --target ov --assume x=0..9 -o net.fixed.onnx'
+        >>> Command().filled("minuend fix MODEL --target ov -o OUT")
+        'minuend fix MODEL --target ov -o OUT'
+        """
+        head, output, _ = command.partition(" -o OUT")
+        if self.options and " MODEL " in head and not head.startswith("minuend convert"):
+            head = f"{head} {self.options}"
+        if self.model in (MODEL, UNNAMED):
+            return head + output
+        stem, suffix = os.path.splitext(os.path.basename(self.model))
+        suffix = suffix if suffix == ".xml" else ".onnx"  # ONNX's text form does not hold every model
+        out = f" -o {shlex.quote(f'{stem}.fixed{suffix}')}" if head.startswith("minuend fix") else output
+        return head.replace(f" {MODEL} ", f" {shlex.quote(self.model)} ", 1) + out
+
+
+def explained(found: Sequence[Finding], language: Language, command: Command = Command()) -> Explanation:
+    """Return what differs, why, and what to do, of findings of one cause that are not ok."""
+    shown = next((one for one in found if one.witness is not None), found[0])
+    return Explanation(what(shown, language), why(found, language), tuple(todo(shown, language, command)))
+
+
+def cause(finding: Finding, language: Language) -> tuple[str, ...]:
+    """Return what findings of one cause have in common: the severity, the cause, and what to do."""
+    reason = deciding(finding.reasons)
+    patterns = isinstance(reason, because.PatternNotMeasured) or _is_pattern(reason)
+    named = type(reason).__name__ if patterns else why([finding], language)
+    return (finding.severity or "", named, *todo(finding, language, Command()))
+
+
+def lines(finding: Finding, command: Command = Command()) -> str:
+    """Return the three answers in English, a line each, for reports that other programs read.
+
+    A finding that is ok has its reason alone.
+    """
+    if finding.verdict == "ok":
+        return finding.reason
+    said = explained([finding], Language(), command)
+    todo = (f"do: {line}" for line in said.todo)
+    return "\n".join(part for part in (said.what, said.why and f"why: {said.why}", *todo) if part)
+
+
+def is_command(line: str) -> bool:
+    """Whether a line of what to do is there to be copied.
+
+    >>> is_command("minuend fix MODEL --target ov -o OUT"), is_command("no remedy known: accept it in minuend.toml")
+    (True, False)
+    """
+    return "minuend " in line or line.startswith("compile_model(")
+
+
+def texts() -> Iterator[str]:
+    """Yield every text of the tables that a catalogue has to have."""
+    yield from _WHAT.values()
+
+
+# ---- what --------------------------------------------------------------------------------------------------------
+
+
+def what(finding: Finding, language: Language) -> str:
+    """Return the severity of different numbers with an example, or what is found instead."""
+    if finding.verdict in _WHAT:
+        return language.tr(_WHAT[finding.verdict])
+    severity = language.tr("severity unknown") if finding.severity is None else finding.severity
+    severity = language.tr("{severity} in {dtype}", severity=severity, dtype=finding.dtype)
+    if finding.witness is None:
+        return language.tr("{severity}, no example known", severity=severity)
+    return language.labelled(severity, rendering.example(finding.witness, language))
+
+
+# ---- why ---------------------------------------------------------------------------------------------------------
+
+
+def why(found: Sequence[Finding], language: Language) -> str:
+    """Return the cause of findings, a clause; ``""`` where none is known."""
+    reasons = [deciding(one.reasons) for one in found]
+    reason = reasons[0]
+    match reason:
+        case None:
+            return ""
+        case because.PrecisionLower():
+            return language.tr("computed in bfloat16 by default, on processors that have it")
+        case because.PatternNotMeasured():
+            several = (one.patterns for one in reasons if isinstance(one, because.PatternNotMeasured))
+            reason = replace(reason, patterns=tuple(dict.fromkeys(itertools.chain(*several))))
+        case because.PatternComputedOtherwise() if _is_pattern(reason):
+            every = dict.fromkeys(one.pattern for one in reasons if isinstance(one, because.PatternComputedOtherwise))
+            shown = rendering.patterns(tuple(every), language)
+            return language.tr("computed together with adjacent operators: {patterns}", patterns=shown)
+        case because.PatternComputedOtherwise():
+            return language.tr("layer normalisation is computed as one operator")
+        case because.OtherPairsDiffer(values=values):
+            reason = because.ValuesDiffer(values)
+        case because.DialectNotRead(to=to) if to:
+            reason = replace(reason, to="")
+    clause = _cut(rendering.cause(reason, language))
+    if isinstance(reason, because.ValuesDiffer) and reason.dynamic:
+        return language.tr("{cause} where shapes are dynamic", cause=clause)
+    if isinstance(reason, because.ValuesDiffer) and found[0].constants == "both":
+        return language.tr("{cause} where constants are folded", cause=clause)
+    return clause
+
+
+def _cut(clause: str) -> str:
+    """A clause of one line, without the name of the model that was measured; a runtime's message can be long."""
+    line = " ".join(_MEASURED.sub("", clause).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _is_pattern(reason: Reason | None) -> bool:
+    """Whether a reason is that some pattern is computed otherwise, and no layer normalisation."""
+    if not isinstance(reason, because.PatternComputedOtherwise):
+        return False
+    pattern = str(reason.pattern)
+    return not ("x - ReduceMean(x)" in pattern and "Sqrt(ReduceMean(" in pattern)
+
+
+# ---- what to do --------------------------------------------------------------------------------------------------
+
+
+def todo(finding: Finding, language: Language, command: Command) -> Iterator[str]:
+    """Yield what can be done, a line each: commands that can be pasted, and settings."""
+    if finding.accepted:
+        yield language.tr("nothing; it is accepted: {reason}", reason=finding.accepted)
+    elif finding.tolerated is not None:
+        yield language.tr("nothing; it is tolerated (--tolerate none counts it)")
+    elif finding.verdict == "invalid":
+        yield language.tr("make the model valid")
+    else:
+        yield from _remedies(finding, language, command)
+
+
+def _remedies(finding: Finding, language: Language, command: Command) -> Iterator[str]:
+    """Yield the best remedy, what to assume, and how to measure a release that was not."""
+    found: dict[str, list[Action]] = {"assume": [], "measure": []}
+    for one in finding.actions:
+        found.setdefault(one.kind, []).append(one)
+    assume, measure, *others = found.values()
+    if others:
+        yield from _done(others[0][0], command)
+    for one in assume:
+        yield language.tr("if its values are such: {command}", command=command.filled(one.command))
+    if not (others or assume) and (finding.inferred or not measure):
+        yield language.tr("no remedy known: accept it in minuend.toml")
+    for one in measure:
+        line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")
+        if finding.inferred:
+            yield language.tr("to settle it: {command}", command=line)
+        elif not (others or assume):
+            yield line
+
+
+def _done(action: Action, command: Command) -> Iterator[str]:
+    if action.setting:
+        yield f'compile_model(model, "CPU", {json.dumps(dict(action.setting))})'
+    if action.command:
+        yield command.filled(action.command)

@@ -1,0 +1,85 @@
+"""What check says that helps: fix where it does, and what would have to be assumed of values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import minuend as mn
+from minuend.judging.checking import examine
+from minuend.judging.options import Judging, find_targets
+from minuend.models.opening import open_model
+from minuend.rewriting.advising import advised
+from minuend.runtimes.report import Report
+from minuend.runtimes.tolerance import Tolerance, Tolerances
+
+pytest.importorskip("onnx")
+
+OPENVINO = "openvino-cpu@2026.4.1"
+MODELS = Path(__file__).parents[1] / "data" / "models"
+
+
+def model(dtype: str, body: str = "c = Sub(a, b)") -> str:
+    return f'<ir_version: 10, opset_import: ["" : 18]> g ({dtype}[4] a, {dtype}[4] b) => ({dtype}[4] c) {{ {body} }}'
+
+
+def report(source: str, target: str = OPENVINO, tolerate: str = "none") -> Report:
+    judging = Judging(targets=find_targets(target), tolerate=Tolerances(Tolerance.of(tolerate)))
+    opened = open_model(source)
+    return advised(examine(opened, judging, "m.onnx"), opened, judging)
+
+
+def commands(found: Report) -> list[list[str]]:
+    return [[one.command for one in finding.actions] for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (model("uint8"), ["minuend fix MODEL --target openvino-cpu@2026.4.1 -o OUT"]),
+        (model("double"), []),
+        (
+            model("int64"),
+            [f"minuend check MODEL --target {OPENVINO} --assume a=0..2147483647 --assume b=0..2147483647"],
+        ),
+        (
+            model("int64", "[sub] d = Sub(a, b) c = Identity(d)"),
+            [f"minuend check MODEL --target {OPENVINO} --assume a=0..2147483647 --assume b=0..2147483647"],
+        ),
+    ],
+)
+def test_only_what_helps_is_offered(source: str, expected: list[str]) -> None:
+    assert commands(report(source)) == [expected]
+
+
+def test_what_is_assumed_as_offered_leaves_nothing() -> None:
+    (finding,) = report(model("int64"))
+    assert finding.fixable is False
+    assumed = {name: (lo, hi) for name, lo, hi in finding.assumable}
+    assert mn.check(model("int64"), OPENVINO, assume=assumed).ok
+
+
+def test_what_fix_repairs_is_what_is_offered() -> None:
+    for path in ("encoder.torchscript-13.onnx", "quantise_back.torchscript-14.onnx", "background.torchscript-14.onnx"):
+        for target in (OPENVINO, "onnxruntime-cpu@1.32.0"):
+            source = str(MODELS / path)
+            refusals = mn.fix(source, target, tolerate="none", run=False).refused
+            refused = {place for one in refusals for place in (one.location, *one.others)}
+            for finding in report(source, target):
+                if finding.verdict == "different-numbers":
+                    assert finding.fixable == (finding.location not in refused), (path, target, finding.location)
+
+
+def test_what_does_not_count_stays_as_it_is() -> None:
+    (finding,) = report(model("uint8"), tolerate="numbers")
+    assert (finding.tolerated, finding.fixable, finding.assumable) == ("numbers", None, ())
+    (fine,) = report(model("uint8"), "onnxruntime-cpu@1.32.0")
+    assert (fine.verdict, fine.fixable) == ("ok", None)
+
+
+def test_a_model_that_fix_does_not_read_is_left_alone() -> None:
+    path = Path(__file__).parents[2] / "examples" / "directml" / "row_means.json"
+    (finding,) = report(str(path))
+    assert (finding.verdict, finding.fixable) == ("not-implemented", None)
+    assert [one.kind for one in finding.actions] in (["convert"], [])
