@@ -247,6 +247,14 @@ SENTENCES: list[tuple[Reason, str, str]] = [
         ),
         "在本機單獨執行：值域內的 40 組運算元結果全部符合預期；只執行了部分可能的形狀",
     ),
+    (
+        because.RunContradicts(16),
+        (
+            "the run contradicts the measurement: all 16 elements were as expected, and inputs of the numbers that "
+            "were measured to differ were among them; another processor or other shapes can be why"
+        ),
+        "這次執行與量測結果矛盾：16 個元素全部符合預期，而輸入中包含量測時結果不同的數值；原因可能是處理器或形狀不同",
+    ),
     (because.RunAgrees(16), "in the run, all 16 elements were as expected", "這次執行得到的 16 個元素全部符合預期"),
     (
         because.RunAloneAgrees(16),

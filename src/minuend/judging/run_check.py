@@ -50,6 +50,7 @@ from minuend.runtimes.reasons import (
     Reason,
     RunAgrees,
     RunAloneAgrees,
+    RunContradicts,
     RunDiffers,
     RunTogetherDiffers,
 )
@@ -463,11 +464,13 @@ def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
         return _together(finding, occurrence.where, one.trial.places)
     if tally.first is not None:
         return _corrected(finding, tally, one.shown.get(occurrence.where))
-    finding = replace(finding, seen=RunAgrees(tally.elements))
+    contradicts = finding.verdict == "different-numbers" and KNOWN in one.trial.inputs
+    seen = RunContradicts(tally.elements) if contradicts else RunAgrees(tally.elements)
+    finding = replace(finding, seen=seen)
     if finding.verdict == "unknown":
         return replace(finding, verdict="ok", reasons=(RunAloneAgrees(tally.elements), *finding.reasons))
     if finding.verdict == "different-numbers":
-        return replace(finding, reasons=(*finding.reasons, RunAgrees(tally.elements)))
+        return replace(finding, reasons=(*finding.reasons, seen))
     return finding
 
 

@@ -456,6 +456,14 @@ class RunAgrees(Reason):
 
 
 @dataclass(frozen=True)
+class RunContradicts(Reason):
+    """In a run all results of the node were expected, though operands that were measured to differ were among them."""
+
+    code = "run-contradicts"
+    elements: int
+
+
+@dataclass(frozen=True)
 class RunAloneAgrees(Reason):
     """A run is all that is known, and in it all results of the node were expected."""
 

@@ -103,6 +103,12 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "; {limit}",
         ),
         "run-agrees": ("in the run, all {elements} elements were as expected",),
+        "run-contradicts": (
+            (
+                "the run contradicts the measurement: all {elements} elements were as expected, and inputs of the "
+                "numbers that were measured to differ were among them; another processor or other shapes can be why"
+            ),
+        ),
         "run-alone-agrees": ("in the run, all {elements} elements were as expected; other inputs are unknown",),
         "run-differs": (
             "in the run, {different} of {elements} elements differed",
