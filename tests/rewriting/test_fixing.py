@@ -218,6 +218,21 @@ def test_a_model_that_goes_to_a_later_opset_saturates_with_the_operators_of_that
     assert (fixed.comparison.outputs.elements > 0, fixed.comparison.outputs.different) == (True, 0)
 
 
+@pytest.mark.parametrize(("dtype", "opset", "least"), [("int32", 7, 12), ("int64", 7, 9), ("uint64", 11, 12)])
+def test_a_model_whose_opset_cannot_saturate_is_to_be_converted(dtype, opset, least):
+    """The advice was another runtime, which would not have helped."""
+    model = text(f"({dtype}[3] a, {dtype}[3] b) => ({dtype}[3] c)", "c = Sub(a, b)", opset)
+    (refusal,) = fix(model, ONNXRUNTIME, overflow="saturate", run=False).refused
+    assert str(refusal) == (
+        "graph.node[0]: it may overflow, and saturation is asked for; convert it first: minuend convert --to "
+        f"onnx:{least}"
+    )
+    converted = mn.convert(model, f"onnx:{least}").model
+    assert fix(converted, ONNXRUNTIME, overflow="saturate", run=False).refused == ()
+    (beyond,) = fix(model.replace(dtype, "uint64"), OPENVINO, overflow="saturate", run=False).refused
+    assert "convert" not in beyond.instead  # it computes uint64 in 32 bits at any opset
+
+
 def test_what_no_opset_below_can_say_is_refused_and_the_model_stays_as_it_was():
     model = onnx.parser.parse_model(text("(uint64[3] a, uint64[3] b) => (uint64[3] c)", "c = Sub(a, b)", 14))
     fixed = fix(model, "onnx:5")

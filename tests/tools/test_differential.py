@@ -6,6 +6,8 @@ import json
 import math
 import os
 import random
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,9 +202,34 @@ def test_runs_are_added_to_the_figures_and_shown(tmp_path: Path) -> None:
     row = json.loads(path.read_text())["sums"]
     assert (row["cases"], row["minutes"], [run["seed"] for run in row["runs"]]) == (100, 3.0, [3, 4])
     row["counterparts"] = {"pytest": "9"}
-    assert "| `sums`: sums | pytest 9 | 100 | 3 | 0 | 0 | 3: 1 in 50 (1.5 min, 0.5 of the processor, " in driver.page(
-        {"sums": row}
-    )
+    shown = "| `sums`: sums | pytest 9 | 100 | 3 | 1.0 in 3.0 | 0 | 0 | 3: 1 in 50 (1.5 min, 0.5 of the processor, "
+    assert shown in driver.page({"sums": row})
+
+
+def test_the_processor_is_summed_over_all_runs_that_say_it_and_the_last_four_are_shown() -> None:
+    def page(*processor: float | None) -> str:
+        runs: list[dict] = [
+            {"seed": i, "cases": 5, "differences": 0, "minutes": 20.0, "date": "2026-11-24"}
+            | ({} if minutes is None else {"processor": minutes})
+            for i, minutes in enumerate(processor)
+        ]
+        return driver.page({"sums": {"title": "sums", "counterparts": {}, "cases": 5, "minutes": 1.0, "runs": runs}})
+
+    assert "| 1 | not known | 0 | 0 | 0: 0 in 5 (20.0 min, 2026-11-24) |" in page(None)
+    assert "| 1 | 3.5 in 60.0 | 0 | 0 | 2: 0 in 5 (" in page(1.0, None, 2.0, None, None, 0.5)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_the_processor_time_of_children_that_live_counts() -> None:
+    busy = "import time\nwhile time.process_time() < 0.4: pass\nprint(flush=True); input()"
+    before = driver.processor_seconds()
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        during = driver.processor_seconds()
+        child.communicate(b"\n")
+    assert during - before > 0.3
+    assert driver.processor_seconds() >= during
 
 
 def test_the_page_shows_the_figures_and_every_defect() -> None:

@@ -96,10 +96,11 @@ def test_every_recipe_is_drawn_within_a_few_hundred_seeds(drawn):
     assert [(str(case), one.why) for case, one in drawn if one.kind == "failed"] == []
 
 
-def test_what_fix_has_to_do_is_drawn(drawn):
-    """Of each row of the table, and of half of all cases."""
-    assert [row.why for row in PROMISES if not any(row.fits(case) for case, _ in drawn)] == []
-    assert 3 * sum(bool(promise(case)[0]) for case, _ in drawn) > len(drawn)
+def test_what_fix_has_to_do_is_drawn():
+    """Of each row of the table, and of a third of all cases."""
+    cases = [draw(random.Random(f"rows {i}")) for i in range(5000)]
+    assert [row.why for row in PROMISES if not any(row.fits(case) for case in cases)] == []
+    assert 3 * sum(bool(promise(case)[0]) for case in cases) > len(cases)
 
 
 @pytest.mark.parametrize(

@@ -398,6 +398,12 @@ def _same_model(model: Any, to: Any) -> Any:
     return SimpleNamespace(model=changed, losses=[], changes=[])
 
 
+def _unconverted() -> Exception:
+    from minuend.errors import ConversionRefused
+
+    return ConversionRefused("it cannot be said there", {"it": "it cannot be said there"})
+
+
 def _refusing(own: Callable[..., Any], model: Any, *given: Any, **named: Any) -> Any:
     from minuend.errors import ConversionRefused
     from minuend.onnx.opsets.schemas import INVALID
@@ -473,7 +479,8 @@ MODELS = (
           {"op": "Sub", "opset": 13, "inputs": [["float", [2], "any"], ["float", [2], "any"]], "to": 14}),
     Break("convert", "no refusal", _around("minuend:convert", lambda own, model, to: _same_model(model, to)),
           {"op": "Gelu", "opset": 20, "to": 13}),
-    Break("convert", "all is refused", _around("minuend:convert", _refusing), {"opset": 13, "to": 14}),
+    Break("convert", "all is refused as invalid", _around("minuend:convert", _refusing), {"opset": 13, "to": 14}),
+    Break("convert", "all is refused", _refuses("minuend:convert", _unconverted), {"opset": 13, "to": 14}),
     Break("convert-invalid", "no refusal", _around(
         "differential.invalid_models:convert_proto", lambda own, model, to: model),
         {"what": "the attribute 'nonsense' of another version"}),

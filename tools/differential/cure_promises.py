@@ -24,6 +24,7 @@ WIDE = ("uint32", "int64", "uint64")
 INTEGERS = (*SMALL, "int32", *WIDE)
 ALL = ("none", "A", "B", "both")
 NOT_BOTH = ("none", "A", "B")
+OLD = ("onnxruntime-cpu@1.17.3",)
 ONNXRUNTIME = ("onnxruntime-cpu", "onnxruntime-cpu@1.23.2")
 OPENVINO = ("openvino-cpu", "openvino-cpu@2025.4.1")
 
@@ -71,6 +72,12 @@ PROMISES = (
             (*ONNXRUNTIME, "onnx-reference"), ("int32", *WIDE), "saturate", but_around=("read twice",)),
     Promise(LEFT, "onnxruntime and ONNX's reference wrap as the operator does",
             (*ONNXRUNTIME, "onnx-reference"), INTEGERS, "wrap"),
+    Promise(REWRITTEN, "onnxruntime 1.17 has no Sub of 8 and 16 bits, and has one of 32", OLD, SMALL, "wrap"),
+    Promise(REWRITTEN, "onnxruntime 1.17 has no Sub of 8 and 16 bits, and has one of 32", OLD, SMALL, "saturate"),
+    Promise(REWRITTEN, "onnxruntime 1.17 has no Sub of uint32, and has one of int64", OLD, ("uint32",), "wrap"),
+    Promise(REFUSED, "onnxruntime 1.17 has no Sub of uint64, and none of more bits", OLD, ("uint64",), "wrap",
+            ("none",)),
+    Promise(LEFT, "onnxruntime 1.17 wraps as the operator does", OLD, ("int32", "int64"), "wrap"),
     Promise(LEFT, "tract wraps as the operator does", ("tract",), INTEGERS, "wrap"),
     Promise(LEFT, "onnxruntime computes them as IEEE 754 does", ONNXRUNTIME, ("float32", "float64"),
             but_around=("behind Add",)),
@@ -100,6 +107,8 @@ def promise(case: Case) -> tuple[tuple[str, ...], str]:
     """Return what fix may do with a case, and why; nothing where nothing is said of it."""
     if isinstance(case.dialect, int) and case.dtype not in sub_types(case.dialect):
         return REFUSED, f"Sub of opset {case.dialect} takes no {case.dtype}"
+    if case.target in OLD and isinstance(case.dialect, int) and case.dialect > 20:
+        return REFUSED, "onnxruntime 1.17 loads opset 20 at most"
     if case.target.startswith("onnx:"):
         return _of_opset(case)
     if _old(case):
@@ -111,8 +120,10 @@ def promise(case: Case) -> tuple[tuple[str, ...], str]:
 
 
 def _old(case: Case) -> bool:
-    """Whether a model broadcasts by the old rule, or is older than the operators that saturate; it may be moved."""
-    return isinstance(case.dialect, int) and (case.dialect < 7 or (case.dialect < 12 and case.overflow == "saturate"))
+    """Whether a model broadcasts by the old rule, or is older than the operators of recipes; it may be moved."""
+    if not isinstance(case.dialect, int):
+        return False
+    return case.dialect < 7 or (case.dialect < 12 and (case.overflow == "saturate" or case.target in OLD))
 
 
 def _under_pdpd(case: Case) -> tuple[tuple[str, ...], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import importlib
 import json
@@ -100,7 +101,8 @@ def record(path: Path, run: Run, seed: int, minutes: float, processor: float) ->
     """Add a run to a file of figures: cases, minutes and outcomes since the file began, the releases of now.
 
     Args:
-        minutes: how long it took. processor: minutes of processor time in it, which are few beside other work.
+        minutes: how long it took. processor: minutes of processor time in it (:func:`processor_seconds`), which are few
+            beside other work.
     """
     figures = json.loads(path.read_text("utf-8")) if path.exists() else {}
     row = figures.setdefault(run.surface.name, {"cases": 0, "minutes": 0.0, "outcomes": {}, "runs": []})
@@ -118,11 +120,14 @@ def record(path: Path, run: Run, seed: int, minutes: float, processor: float) ->
         "differences": len(run.differences),
         "date": today,
     }
-    row["runs"] = [*row["runs"], last][-4:]
+    row["runs"] = [*row["runs"], last]
     path.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-_HEAD = ("surface", "counterpart", "cases", "minutes", "defects found", "left", "last runs: seed, differences")
+SHOWN = 4
+"""Runs of each surface, the last ones."""
+_HEAD = ("surface", "counterpart", "cases", "minutes", "of the processor", "defects found", "left",
+         "last runs: seed, differences")  # fmt: skip
 
 
 def page(figures: dict[str, Any]) -> str:
@@ -132,8 +137,8 @@ def page(figures: dict[str, Any]) -> str:
         found = known(name)
         others = ", ".join(f"{other} {version}" for other, version in row["counterparts"].items())
         left = sum("test" not in one for one in found)
-        counts = [f"{row['cases']:,}", f"{row['minutes']:g}", str(len(found)), str(left)]
-        rows.append([f"`{name}`: {row['title']}", others, *counts, "; ".join(map(_last, row["runs"]))])
+        counts = [f"{row['cases']:,}", f"{row['minutes']:g}", _processor(row["runs"]), str(len(found)), str(left)]
+        rows.append([f"`{name}`: {row['title']}", others, *counts, "; ".join(map(_last, row["runs"][-SHOWN:]))])
         defects += [[f"`{name}`", one["was"], _shown(one)] for one in found]
     return _table(_HEAD, rows) + "\n" + _table(("surface", "what was wrong", "test, or why it stands"), defects)
 
@@ -143,6 +148,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def _processor(runs: Sequence[dict[str, Any]]) -> str:
+    """The processor's minutes of all runs that say them, and the minutes of these."""
+    known = [run for run in runs if "processor" in run]
+    sums = (sum(run[name] for run in known) for name in ("processor", "minutes"))
+    return "{:.1f} in {:.1f}".format(*sums) if known else "not known"
+
+
 def _last(run: dict[str, Any]) -> str:
     processor = f", {run['processor']} of the processor" if "processor" in run else ""
     return f"{run['seed']}: {run['differences']} in {run['cases']:,} ({run['minutes']} min{processor}, {run['date']})"
@@ -150,6 +162,22 @@ def _last(run: dict[str, Any]) -> str:
 
 def _shown(defect: dict[str, Any]) -> str:
     return f"`{defect['test']}`" if "test" in defect else str(defect["reason"])
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of all that it started: runtimes live in children until the end."""
+    ended, waiting, living = sum(os.times()[:4]), [os.getpid()], 0.0
+    children: dict[int, list[tuple[int, float]]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):  # none but on Linux
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            fields = path.read_text("utf-8", "replace").rpartition(")")[2].split()
+            spent = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+            children.setdefault(int(fields[1]), []).append((int(path.parent.name), spent))
+    while waiting:
+        for number, spent in children.get(waiting.pop(), ()):
+            living += spent
+            waiting.append(number)
+    return ended + living
 
 
 def main() -> int:
@@ -179,9 +207,9 @@ def _explored(surface: Surface[Any], given: argparse.Namespace, shares: int) -> 
     if missing := surface.missing():
         print(f"{surface.name}: skipped, {', '.join(missing)} is not installed")
         return 0
-    start, before = time.monotonic(), sum(os.times()[:4])
+    start, before = time.monotonic(), processor_seconds()
     run = explore(surface, given.seed, given.minutes * 60 / shares, given.cases)
-    minutes, processor = (time.monotonic() - start) / 60, (sum(os.times()[:4]) - before) / 60
+    minutes, processor = (time.monotonic() - start) / 60, (processor_seconds() - before) / 60
     for case, text in run.differences.items():
         print(f"{surface.name}: {text}\n    python tools/differential.py --surface {surface.name} --case '{case}'")
     print(f"{surface.name}: {run.cases} cases in {minutes:.1f} min, seed {given.seed}: {dict(run.counts)}", flush=True)

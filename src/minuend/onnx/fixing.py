@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 from onnx import ModelProto
 
@@ -14,7 +15,7 @@ from minuend.onnx.graphs.scope import model_opsets
 from minuend.onnx.graphs.walk import sub_nodes
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.opsets import convert_proto
-from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern
+from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern, saturating_opset
 from minuend.onnx.rewrites.rewriting import OnnxRewriter, key_of, parts
 from minuend.rewriting.choosing import Choice, Request
 from minuend.rewriting.options import Rewriting
@@ -162,7 +163,13 @@ class OnnxWork(Work):
 
     def choose(self, request: Request) -> Choice:
         version = self.options.version
-        return super().choose(request) if version is None else choose_for_opset(request, version)
+        if version is not None:
+            return choose_for_opset(request, version)
+        choice = super().choose(request)
+        later = saturating_opset(request) if choice.action == "refuse" and request.saturates else None
+        return (
+            choice if later is None else replace(choice, instead=f"convert it first: minuend convert --to onnx:{later}")
+        )
 
     def leave(self, occurrence: Occurrence, choice: Choice) -> None:
         super().leave(occurrence, choice)

@@ -8,7 +8,9 @@ from minuend.core.elements import ElementType
 from minuend.errors import SpecError
 from minuend.judging.node_verdicts import judge
 from minuend.models.occurrences import Occurrence
+from minuend.onnx.opsets.schemas import newest
 from minuend.onnx.rewrites.emitter import legal
+from minuend.onnx.rewrites.rewriting import parts
 from minuend.onnx.versions import DIALECT
 from minuend.operators.recipe import Recipe
 from minuend.rewriting.choosing import Choice, Request
@@ -41,6 +43,17 @@ def lowest_opset(found: Iterable[Occurrence], target: Target) -> int:
         return sum(any(one.verdict != "not-implemented" for one in answer.values()) for answer in answers)
 
     return int(max(modern, key=lambda op: (run(op), -int(op.version))).version)
+
+
+def saturating_opset(request: Request) -> int | None:
+    """Return the lowest later opset at which a Sub can be written to saturate; ``None`` where more is missing."""
+    subtraction, node = parts(request.occurrence)
+    own, operator, element = subtraction.scope.opset or 0, request.occurrence.op.computes, node.a.element
+    recipes = [recipe for recipe in operator.recipes if recipe.overflow and recipe.serves(element, "saturate")]
+    for opset in range(own, newest() + 1):
+        if any(legal(recipe, operator, element, opset) for recipe in recipes):
+            return None if request.wrong_spelled or opset == own else opset
+    return None
 
 
 # ---- opsets as targets ------------------------------------------------------------------------------------------
