@@ -172,7 +172,7 @@ def _compare(case: Case, folder: Path) -> str:
     if not any(one.reason in NO_NUMBERS for one in refused):
         refused += refusal(case, a, b, nodata)
     found = []
-    for p, q in zip(x, y, strict=True) if {one.reason for one in refused} <= {Reason.DAMAGED} else ():
+    for p, q in zip(x, y, strict=True) if {one.reason for one in refused} <= LATE else ():
         whole = np.broadcast_shapes(p.array.shape, q.array.shape)
         first, second = (Operand(o.array, None if o.array.size == 1 != np.prod(whole) else nodata) for o in (p, q))
         found.append(difference(first, second, case.overflow))
@@ -362,6 +362,8 @@ def damage(path: Path, case: Case) -> tuple[Why, ...]:
 # ---- what is expected ---------------------------------------------------------------------------------------------
 
 
+LATE = {Reason.DAMAGED, Reason.TRANSPARENT}
+"""What is seen when the pixels are read, behind all that headers say."""
 NO_NUMBERS = (Reason.TYPE, Reason.PALETTE, Reason.BITS)
 
 

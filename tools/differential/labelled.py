@@ -397,7 +397,7 @@ def why_refused(case: Case, a: Any, b: Any) -> tuple[Why, ...]:
     if "one selected" in case.extras:
         names = [{case.names[0]}, {case.names[0]}]
     elif names[0] != names[1] and not case.common:
-        return (Reason.NAMES(*(repr(name) for name in sorted(names[0] ^ names[1]))),)
+        return (Reason.NAMES(*(f"{name}'" for name in sorted(names[0] ^ names[1]))),)
     return tuple(reason for name in sorted(names[0] & names[1]) for reason in _why_pair(case, a, b, name))
 
 

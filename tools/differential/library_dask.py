@@ -193,6 +193,13 @@ def _shown(case: Case, one: Any, which: int) -> Any:
     return one
 
 
+UNSEEN = {
+    "sparse": (Reason.OTHER_KIND(), Reason.NO_ARRAY(), Reason.BLOCKS(), Reason.OWN_UFUNC("sparse")),
+    "pint": (Reason.OTHER_KIND("Quantity"), Reason.NO_ARRAY("Quantity"), Reason.OWN_UFUNC("Quantity")),
+}
+"""What is said of blocks that Dask does not announce: a quantity has Dask's array within, and not the reverse."""
+
+
 class Reasons(NamedTuple):
     """Why a call has to be refused, and why a computation has to be."""
 
@@ -202,16 +209,12 @@ class Reasons(NamedTuple):
 
 def refusal(case: Case, a: Any, b: Any, x: Any, y: Any) -> Reasons:
     """Why a call has to be refused: at once, or where only the computation can see it."""
-    at_once = [*_of_kinds(case, a, b)]
-    if at_once:
-        return Reasons(tuple(at_once))
-    if "pint" in case.blocks and any(
-        kind == "dask" and block == "pint" for kind, block in zip((case.a, case.b), case.blocks, strict=True)
-    ):
-        return Reasons(later=(Reason.QUANTITY(), Reason.OTHER_KIND("Quantity"), Reason.BLOCKS("Quantity")))
-    if any(kind == "dask" and block == "sparse" for kind, block in zip((case.a, case.b), case.blocks, strict=True)):
-        return Reasons(later=(Reason.OTHER_KIND(), Reason.NO_ARRAY(), Reason.BLOCKS()))
-    types = list(dict.fromkeys(str(one.dtype) for one in (x, y) if hasattr(one, "dtype")))
+    at_once = tuple(_of_kinds(case, a, b))
+    kinds = zip((case.a, case.b), case.blocks, strict=True)
+    unseen = tuple(why for kind, block in kinds if kind == "dask" for why in UNSEEN.get(block, ()))
+    if at_once or unseen:
+        return Reasons(at_once, unseen)
+    types = list(dict.fromkeys(one.dtype.name for one in (x, y) if hasattr(one, "dtype")))
     if lacked := [name for name in types if name not in NUMBERS]:
         return Reasons(tuple(Reason.TYPE(repr(name)) for name in lacked))
     if len(types) > 1:

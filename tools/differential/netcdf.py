@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from differential import labelled
-from differential.labelled import CLASSIC, FLOATS, INTEGERS, Case, File
+from differential.labelled import CLASSIC, INTEGERS, Case, File
 from differential.surface import Surface
 
 STORAGE = (
@@ -45,7 +44,8 @@ def encoding_of(found: Any, name: str, storage: tuple[str, ...], engine: str, gr
     for word, mode in (("bitround", "BitRound"), ("bitgroom", "BitGroom"), ("granular", "GranularBitRound")):
         if word in storage and engine == "netcdf4" and found[name].dtype in ("float32", "float64") and "zlib" in made:
             made |= {"significant_digits": 5, "quantize_mode": mode}
-    packed = [word for word in PLUG_INS if word in storage]
+    few = math.prod(made.get("chunksizes", shape)) < 16  # for a block of szip
+    packed = [word for word in PLUG_INS if word in storage and not (word == "szip" and few)]
     if packed and engine == "netcdf4" and not {"zlib", "contiguous", "shuffle", "fletcher32"} & made.keys():
         made |= {"compression": packed[0]}
     return made
@@ -141,7 +141,6 @@ def compare(case: Case, folder: Path) -> str:
     return labelled.compare(case, folder, FILES)
 
 
-del np, FLOATS
 SURFACES = (
     Surface(
         "netcdf",

@@ -40,7 +40,7 @@ class Reason(Enum):
     OUT = "ShapeError", r"^out does not go with "
     OTHER_KIND = "DTypeError", r"^[ab] is a .* beside a dask\.array\.Array; nothing is converted"
     BLOCKS = "DTypeError", r"^[ab] is a dask\.array\.Array of .* blocks, which are no arrays"
-    QUANTITY = "DTypeError", r"^[ab] is a (\S+\.)?Quantity\b"
+    OWN_UFUNC = "DTypeError", r"^[ab] is a \S+, whose own __array_ufunc__ carries more than its numbers"
     NO_ARRAY = "DTypeError", r"^[ab] is a .*; expected a NumPy array"
     FLOAT = "DTypeError", r"^the Python float \S+ has no place in "
     INT = "ScalarRangeError", r"^the Python int \S+ does not fit "

@@ -56,9 +56,12 @@ def codecs_of(dtype: np.dtype[Any], storage: tuple[str, ...], version: int) -> d
             filters.append(numcodecs.Shuffle(dtype.itemsize))
         return made | ({"filters": filters} if filters else {})
     from zarr import codecs
+    from zarr.codecs import numcodecs as others
 
     made = {}
-    found: list[Any] = []
+    found: list[Any] = [others.Shuffle(elementsize=dtype.itemsize)] if "shuffle" in storage and dtype.itemsize else []
+    named = {"zlib": others.Zlib(level=1), "bz2": others.BZ2(level=1), "lz4": others.LZ4()}
+    found += [codec for word, codec in named.items() if word in storage]
     if "gzip" in storage:
         found.append(codecs.GzipCodec(level=1))
     if "zstd" in storage:

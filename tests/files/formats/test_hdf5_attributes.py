@@ -148,6 +148,9 @@ def test_an_attribute_that_h5py_does_not_read_leaves_its_dataset_readable(tmp_pa
         h5py.h5a.create(file["v"].id, b"when", h5py.h5t.UNIX_D32LE, space)
         records = h5py.vlen_dtype(np.dtype([("x", "i4")]))
         file["v"].attrs.create("records", alone(np.zeros(1, [("x", "i4")])), dtype=records)
+        latin = h5py.h5t.create(h5py.h5t.COMPOUND, 4)
+        latin.insert(b"\xe9", 0, h5py.h5t.NATIVE_INT32)
+        h5py.h5a.create(file["v"].id, b"latin", latin, space)
         file["v"].attrs["level"] = 4
     subtract_files(path, path, str(tmp_path / "c.h5"))
     with h5py.File(tmp_path / "c.h5") as c:

@@ -54,6 +54,22 @@ WRONG = {
 }
 
 
+def test_a_header_is_believed_when_it_is_whole(tmp_path: Path) -> None:
+    whole = codecs.png_encode(np.arange(60, dtype=np.uint8).reshape(5, 12))
+    path = tmp_path / "a.png"
+    for content, message in (
+        (whole[:24], "is cut off: it has 24 bytes, and its chunks go on; read a whole one"),
+        (
+            whole[:20] + bytes([whole[20] ^ 128]) + whole[21:],
+            "is a damaged PNG (b'IHDR' has a wrong checksum); expected a whole one",
+        ),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError) as error:
+            open_tensors(str(path))
+        assert str(error.value) == f"{path} {message}"
+
+
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_no_image_of_numbers_is_refused(tmp_path: Path, kind: str) -> None:
     content, message = WRONG[kind]

@@ -62,8 +62,14 @@ def _is_sent(described: Any) -> bool:
     if isinstance(described, str):
         return True
     if "fields" in described:
-        return all(_is_sent(one) for _, one, _ in described["fields"])
+        return all(_is_utf8(name) and _is_sent(one) for name, one, _ in described["fields"])
+    if "enum" in described:
+        return all(map(_is_utf8, described["enum"]))
     return _is_sent(described["array"]) if "array" in described else isinstance(described.get("vlen", ""), str)
+
+
+def _is_utf8(name: str) -> bool:
+    return name == name.encode(errors="replace").decode()
 
 
 def _text(path: Any) -> str:
@@ -224,7 +230,10 @@ class Works:
             return {"unknown": name}
         try:
             value = attributes[name]
-        except TypeError as error:  # of a type that the package does not read; the dataset is read nevertheless
+        except (
+            TypeError,
+            UnicodeDecodeError,
+        ) as error:  # of a type that the package does not read; the dataset is read nevertheless
             return {"unknown": str(error)}
         empty = isinstance(value, self._package.Empty)
         described = self._type(value.dtype if empty else attributes.get_id(name).dtype)

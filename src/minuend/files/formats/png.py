@@ -17,7 +17,7 @@ from minuend.core.shapes import format_shape
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile
-from minuend.files.formats.png_chunks import MAGIC, checked
+from minuend.files.formats.png_chunks import MAGIC, checked, chunks
 from minuend.files.packages import need
 from minuend.files.stored_elements import InMemory
 from minuend.files.streaming.reading import Array, Source
@@ -50,6 +50,7 @@ def _read_header(source: Source, path: str) -> tuple[tuple[int, ...], int]:
     magic, _, kind, columns, rows, bits, colours = _HEADER.unpack(raw.ljust(_HEADER.size, b"\0"))
     if magic != MAGIC or kind != b"IHDR":
         raise FileFormatError(f"{path} does not start as a PNG does; expected {MAGIC!r} and a header")
+    next(chunks(source, path))  # whole, and of its checksum
     if colours == _PALETTE:
         raise FileFormatError(f"{path} has a palette: its pixels are places in it, no numbers; convert it to RGB first")
     if colours not in _CHANNELS or bits not in _ELEMENTS:

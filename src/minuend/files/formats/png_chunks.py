@@ -27,7 +27,7 @@ def checked(source: Source, path: str, shape: tuple[int, ...], itemsize: int) ->
         FileFormatError: damaged, cut off, or with a colour that stands for transparency.
     """
     header, pixels, ended = b"", [], False
-    for kind, body in _chunks(source, path):
+    for kind, body in chunks(source, path):
         if kind == b"tRNS":
             raise FileFormatError(f"{path} has a colour that stands for transparency, which is not taken")
         header = header or body
@@ -43,8 +43,8 @@ def checked(source: Source, path: str, shape: tuple[int, ...], itemsize: int) ->
     return MAGIC + b"".join(_chunk(kind, body) for kind, body in ((b"IHDR", header), (b"IDAT", packed), (b"IEND", b"")))
 
 
-def _chunks(source: Source, path: str) -> Iterator[tuple[bytes, bytes]]:
-    """Every chunk up to the end, its checksum checked."""
+def chunks(source: Source, path: str) -> Iterator[tuple[bytes, bytes]]:
+    """Yield every chunk up to the end, its checksum checked."""
     at = len(MAGIC)
     while at + 12 <= source.size:
         length = int.from_bytes(bytes(source.read(at, 4)), "big")
