@@ -305,17 +305,19 @@ class _Twice(Exception):
     """A key that an object has twice."""
 
 
-def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "") -> object:
-    """Read JSON in which no key stands twice in an object.
+def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "", *, unique: bool = True) -> object:
+    """Read JSON.
 
     Args:
         raw: the text. name: what messages call the file. wanted: what it is to be. part: the part of it that this is.
+        unique: whether a key that stands twice in an object is refused; else the last one counts.
 
     Raises:
         FileFormatError: it is none.
     """
     try:
-        return json.loads(raw if isinstance(raw, str) else raw.decode(), object_pairs_hook=_unique)
+        text = raw if isinstance(raw, str) else raw.decode()
+        return json.loads(text, object_pairs_hook=_unique if unique else None)
     except _Twice as error:
         where = f" in its {part}" if part else ""
         raise FileFormatError(f"{name} names {shown(error.args[0])} twice{where}; expected names that differ") from None

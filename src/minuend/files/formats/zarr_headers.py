@@ -10,7 +10,6 @@ where the difference has one. Codecs that change numbers (that round or scale) a
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import zipfile
 import zlib
@@ -25,7 +24,7 @@ from minuend.errors import FileFormatError, shown
 from minuend.files.base import Result, clipped
 from minuend.files.formats.missing import as_element
 from minuend.files.streaming.regions import BAND_BYTES, contiguous, extent
-from minuend.schema import Item, Stated
+from minuend.schema import Item, Stated, parse_json
 
 _LONGEST = 16_000_000
 _DEEPEST = 100
@@ -93,20 +92,15 @@ def _json(store: Any, path: str, key: str) -> dict[str, object] | None:
 
     try:
         raw = zarr_stores.content(store, key, _LONGEST + 1)
+    except FileFormatError:
+        raise
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
-        if isinstance(error, FileFormatError):
-            raise
         raise FileFormatError(f"{path} member {key} cannot be unpacked ({error}); copy the archive anew") from None
     if raw is None:
         return None
     if len(raw) > _LONGEST:
         raise FileFormatError(f"{path}/{key} has more than {_LONGEST} bytes, which no header has; expected fewer")
-    try:
-        return _object(json.loads(raw.decode()), f"{path}/{key} is")
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"{path}/{key} is no JSON ({error}); expected a header of zarr") from None
+    return _object(parse_json(raw, f"{path}/{key}", "a header of zarr", unique=False), f"{path}/{key} is")
 
 
 def _object(data: object, where: str) -> dict[str, object]:
