@@ -254,12 +254,14 @@ def one_of(known: Iterable[str]) -> Form[str]:
     return lambda item: item.string(wanted, names.__contains__)
 
 
-def some_of(known: Iterable[str]) -> Form[tuple[str, ...]]:
+def some_of(known: Iterable[str], least: int = 0) -> Form[tuple[str, ...]]:
     """The form of a list of known names, each once: no product of such lists is longer than that of all names."""
     form = many(one_of(known))
 
     def read(item: Item) -> tuple[str, ...]:
         names = form(item)
+        if len(names) < least:
+            raise item.wrong(f"a list of at least {least}")
         if len(set(names)) != len(names):
             raise item.wrong("names that differ")
         return names
