@@ -293,7 +293,7 @@ def _give_back(part: Part) -> None:
     if not part.has_appeared():
         return
     if part.backup:
-        os.replace(part.backup, part.place.real)
+        appear(part.backup, part.place.real, part.place.path)
         part.backup = ""
     else:
         os.unlink(part.place.real)
