@@ -43,7 +43,7 @@ class Node:
     attributes: Mapping[str, Any]
 
 
-def nodes(store: Any, path: str) -> dict[str, Node]:
+def nodes(store: object, path: str) -> dict[str, Node]:
     """Return all arrays and groups of a store by name; the one that is all of it is called ``""``."""
     from minuend.files.formats import zarr_stores
 
@@ -66,7 +66,7 @@ def nodes(store: Any, path: str) -> dict[str, Node]:
     return found
 
 
-def _node(store: Any, path: str, name: str) -> Node | None:
+def _node(store: object, path: str, name: str) -> Node | None:
     prefix = f"{name}/" if name else ""
     if (header := _json(store, path, f"{prefix}zarr.json")) is not None:
         kind = header.get("node_type")
@@ -87,7 +87,7 @@ def _node(store: Any, path: str, name: str) -> Node | None:
     return None
 
 
-def _json(store: Any, path: str, key: str) -> dict[str, object] | None:
+def _json(store: object, path: str, key: str) -> dict[str, object] | None:
     from minuend.files.formats import zarr_stores
 
     try:
@@ -109,7 +109,7 @@ def _object(data: object, where: str) -> dict[str, object]:
     return data
 
 
-def is_consolidated(store: Any, root: Node) -> bool:
+def is_consolidated(store: object, root: Node) -> bool:
     """Whether the outermost group lists the headers of all that lies in it, which spares readers to look for them."""
     from minuend.files.formats import zarr_stores
 
