@@ -26,7 +26,7 @@ from minuend.files.base import clipped
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
 from minuend.files.transaction import remote
-from minuend.files.transaction.output_paths import of
+from minuend.files.transaction.output_paths import naming
 from minuend.files.transaction.writing import appear
 
 
@@ -149,11 +149,9 @@ class Written(LocalStore):  # type: ignore[misc]
     def _placed(self, key: str) -> Iterator[str]:
         """Yield a name in the other folder; what has it then takes the place of a key."""
         part, path = secrets.token_hex(16), os.path.join(str(self.root), key)
-        try:
+        with naming(self._output):
             yield part
             os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            raise of(self._output, error) from None
         appear(os.path.join(str(self._spare.root), part), path, self._output)
 
 
