@@ -254,12 +254,14 @@ def one_of(known: Iterable[str]) -> Form[str]:
     return lambda item: item.string(wanted, names.__contains__)
 
 
-def some_of(known: Iterable[str]) -> Form[tuple[str, ...]]:
+def some_of(known: Iterable[str], least: int = 0) -> Form[tuple[str, ...]]:
     """The form of a list of known names, each once: no product of such lists is longer than that of all names."""
     form = many(one_of(known))
 
     def read(item: Item) -> tuple[str, ...]:
         names = form(item)
+        if len(names) < least:
+            raise item.wrong(f"a list of at least {least}")
         if len(set(names)) != len(names):
             raise item.wrong("names that differ")
         return names
@@ -305,17 +307,19 @@ class _Twice(Exception):
     """A key that an object has twice."""
 
 
-def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "") -> object:
-    """Read JSON in which no key stands twice in an object.
+def parse_json(raw: bytes | str, name: str, wanted: str, part: str = "", *, unique: bool = True) -> object:
+    """Read JSON.
 
     Args:
         raw: the text. name: what messages call the file. wanted: what it is to be. part: the part of it that this is.
+        unique: whether a key that stands twice in an object is refused; else the last one counts.
 
     Raises:
         FileFormatError: it is none.
     """
     try:
-        return json.loads(raw if isinstance(raw, str) else raw.decode(), object_pairs_hook=_unique)
+        text = raw if isinstance(raw, str) else raw.decode()
+        return json.loads(text, object_pairs_hook=_unique if unique else None)
     except _Twice as error:
         where = f" in its {part}" if part else ""
         raise FileFormatError(f"{name} names {shown(error.args[0])} twice{where}; expected names that differ") from None

@@ -260,6 +260,11 @@ ROW, ANSWER = "f.json.rows[0]", f'f.json.rows[0].answers["{EVERY}"]'
 OF_ROWS = [
     ({"rows": {}}, "f.json.rows is {}; expected a list"),
     ({"date": None}, "f.json.date is None; expected a string"),
+    (_row(dtypes=[]), f"{ROW}.dtypes is []; expected a list of at least 1"),
+    (
+        {"patterns": [PATTERN, {"judged": ["Mod", "x", "x"]}]},
+        f"f.json.patterns[1] is {{'judged': ['Mod', 'x', 'x']}}; {A_PATTERN}",
+    ),
     (_row(dtypes=["uint8", "u8"]), f"{ROW}.dtypes[1] is 'u8'; expected one of {quoted(TYPES)}"),
     (_row(constants=["A", "A"]), f"{ROW}.constants is ['A', 'A']; expected names that differ"),
     (_row(answers={"some": {}}), f"{ROW}.answers has the key 'some'; expected {CLASSES}"),

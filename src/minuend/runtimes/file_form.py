@@ -10,8 +10,8 @@ from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, shown
 from minuend.models.constants import WORDS
 from minuend.models.matching import ADJACENT, ENDS, SHARED, THROUGH, WITHIN
-from minuend.models.patterns import pattern_of
-from minuend.operators import VALUE_CLASSES
+from minuend.models.patterns import judged, pattern_of
+from minuend.operators import BY_ONNX, VALUE_CLASSES
 from minuend.runtimes.answers import ANSWER, EVERY
 from minuend.runtimes.cases import RELATIONS
 from minuend.runtimes.processor import INSTRUCTION_SETS
@@ -42,7 +42,7 @@ def check_patterns(data: Mapping[str, Any], place: str) -> None:
     """Check that every pattern in a file's list is one."""
     for i, one in enumerate(data.get("patterns", ())):
         try:
-            pattern_of(one)
+            BY_ONNX[judged(pattern_of(one))]
         except (KeyError, TypeError, ValueError, RecursionError):
             wanted = "a pattern as minuend measure writes it"
             raise FileFormatError(f"{place}.patterns[{i}] is {shown(one)}; expected {wanted}") from None
@@ -85,14 +85,14 @@ def names(field: str) -> Form[tuple[str, ...]]:
     """The form of the names that a field of a row lists."""
     match field:
         case "opversions":
-            return some_of(row.key for home in dialects().values() for row in home.rows)
+            return some_of((row.key for home in dialects().values() for row in home.rows), least=1)
         case "dtypes":
-            return some_of(TYPES)
+            return some_of(TYPES, least=1)
         case "relations":
-            return some_of(RELATIONS)
+            return some_of(RELATIONS, least=1)
         case "constants":
-            return some_of(WORDS)
+            return some_of(WORDS, least=1)
         case "settings":
-            return some_of((STATIC, DYNAMIC, *DEFAULTS.values()))
+            return some_of((STATIC, DYNAMIC, *DEFAULTS.values()), least=1)
         case _:
-            return some_of((ADJACENT, THROUGH, SHARED, WITHIN, ENDS))
+            return some_of((ADJACENT, THROUGH, SHARED, WITHIN, ENDS), least=1)

@@ -51,7 +51,7 @@ def upgraded(data: Mapping[str, Any], place: str) -> dict[str, Any]:
 def _form(item: Item) -> object:
     """The form of format 2."""
     nodes = {name: file_form.names(name) for name in OF_NODES[1:]}
-    measured = {name: some_of(_measured(part)) for name, part in _OF_PATTERNS.items()}
+    measured = {name: some_of(_measured(part), least=1) for name, part in _OF_PATTERNS.items()}
     row = fields({"patterns": many(file_form.number_in(item)), **measured, "answers?": file_form.ANSWERS})
     form: dict[str, Form[object]] = {
         **file_form.HEAD,
@@ -85,8 +85,8 @@ def _of_format_1(data: Mapping[str, Any], place: str) -> dict[str, Any]:
     if "graphs" not in found:
         return found
     known = case_list.by_text()
-    measured = {name: some_of(_measured(part)) for name, part in _OF_PATTERNS.items()}
-    row = fields({"expressions": some_of(known), **measured, "answers?": file_form.ANSWERS})
+    measured = {name: some_of(_measured(part), least=1) for name, part in _OF_PATTERNS.items()}
+    row = fields({"expressions": some_of(known, least=1), **measured, "answers?": file_form.ANSWERS})
     if isinstance(found["graphs"], list):
         found["graphs"] = [_answered(row) for row in found["graphs"]]
     wanted = many(file_form.either("unasked", fields({"unasked": file_form.PAIRS}), row))

@@ -137,7 +137,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     return tensors_of(zarr_stores.opened(path), path, every_type=every_type).of_folder()
 
 
-def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
+def tensors_of(store: object, path: str, *, every_type: bool) -> TensorFile:
     """Look at the headers of what a store holds; ``path`` is what messages call it."""
     with remote.errors_naming(path):
         found = zarr_headers.nodes(store, path)
@@ -151,7 +151,7 @@ def tensors_of(store: Any, path: str, *, every_type: bool) -> TensorFile:
     return conventions.tensors_of(path, variables, groups, "array")
 
 
-def _variable(store: Any, path: str, node: Node, known: Collection[str], root: Stored, every_type: bool) -> Variable:
+def _variable(store: object, path: str, node: Node, known: Collection[str], root: Stored, every_type: bool) -> Variable:
     where = f"{path} array {clipped(node.name)}" if node.name else path
     opened = functools.cache(lambda: _bounded(store, node, where))
     stored = replace(root, version=node.version, header=node.header, named=zarr_conventions.is_named(node))
@@ -207,7 +207,7 @@ def _companion(
     )
 
 
-def _bounded(store: Any, node: Node, where: str) -> Any:
+def _bounded(store: object, node: Node, where: str) -> Any:
     """Open an array whose chunks are read and unpacked no further than its header says."""
     from minuend.files.formats import zarr_bounds
 
@@ -223,7 +223,7 @@ def _bounded(store: Any, node: Node, where: str) -> Any:
     return array
 
 
-def _opened(store: Any, name: str, version: int, where: str) -> Any:
+def _opened(store: object, name: str, version: int, where: str) -> Any:
     """Have ``zarr`` open an array; what it says of formats that may change is no business of who reads one."""
     import zarr
 
@@ -394,7 +394,7 @@ class ChunkedOutput:
         spare: str = "",
         called: str = "",
         headers: Mapping[str, bytes] | None = None,
-        store: Any = None,
+        store: object = None,
     ) -> None:
         import zarr
 

@@ -82,13 +82,13 @@ class Bounded(BytesBytesCodec):  # type: ignore[misc]
     exact: bool
     is_fixed_size = False
 
-    def evolve_from_array_spec(self, array_spec: Any) -> Bounded:
+    def evolve_from_array_spec(self, array_spec: object) -> Bounded:
         return Bounded(self.inner.evolve_from_array_spec(array_spec), self.exact)
 
-    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: object) -> int:
         return int(self.inner.compute_encoded_size(input_byte_length, chunk_spec))
 
-    def to_dict(self) -> Any:
+    def to_dict(self) -> object:
         return self.inner.to_dict()
 
     async def _decode_single(self, chunk_bytes: Any, chunk_spec: Any) -> Any:
@@ -139,7 +139,7 @@ class Numcodec:
     def __init__(self, inner: Any, limit: Limit) -> None:
         self._inner, self._limit = inner, limit
 
-    def decode(self, raw: Any, out: Any = None) -> Any:
+    def decode(self, raw: Any, out: object = None) -> object:
         unpack = _UNPACK.get(self._inner.codec_id)
         if unpack is None:
             found = self._inner.decode(raw)
@@ -147,7 +147,7 @@ class Numcodec:
             return found
         return unpack(np.asarray(raw).tobytes(), self._limit, self._inner.get_config())
 
-    def get_config(self) -> Any:
+    def get_config(self) -> object:
         return self._inner.get_config()
 
 

@@ -10,7 +10,6 @@ where the difference has one. Codecs that change numbers (that round or scale) a
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import zipfile
 import zlib
@@ -25,7 +24,7 @@ from minuend.errors import FileFormatError, shown
 from minuend.files.base import Result, clipped
 from minuend.files.formats.missing import as_element
 from minuend.files.streaming.regions import BAND_BYTES, contiguous, extent
-from minuend.schema import Item, Stated
+from minuend.schema import Item, Stated, parse_json
 
 _LONGEST = 16_000_000
 _DEEPEST = 100
@@ -44,7 +43,7 @@ class Node:
     attributes: Mapping[str, Any]
 
 
-def nodes(store: Any, path: str) -> dict[str, Node]:
+def nodes(store: object, path: str) -> dict[str, Node]:
     """Return all arrays and groups of a store by name; the one that is all of it is called ``""``."""
     from minuend.files.formats import zarr_stores
 
@@ -67,7 +66,7 @@ def nodes(store: Any, path: str) -> dict[str, Node]:
     return found
 
 
-def _node(store: Any, path: str, name: str) -> Node | None:
+def _node(store: object, path: str, name: str) -> Node | None:
     prefix = f"{name}/" if name else ""
     if (header := _json(store, path, f"{prefix}zarr.json")) is not None:
         kind = header.get("node_type")
@@ -88,25 +87,20 @@ def _node(store: Any, path: str, name: str) -> Node | None:
     return None
 
 
-def _json(store: Any, path: str, key: str) -> dict[str, object] | None:
+def _json(store: object, path: str, key: str) -> dict[str, object] | None:
     from minuend.files.formats import zarr_stores
 
     try:
         raw = zarr_stores.content(store, key, _LONGEST + 1)
+    except FileFormatError:
+        raise
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
-        if isinstance(error, FileFormatError):
-            raise
         raise FileFormatError(f"{path} member {key} cannot be unpacked ({error}); copy the archive anew") from None
     if raw is None:
         return None
     if len(raw) > _LONGEST:
         raise FileFormatError(f"{path}/{key} has more than {_LONGEST} bytes, which no header has; expected fewer")
-    try:
-        return _object(json.loads(raw.decode()), f"{path}/{key} is")
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"{path}/{key} is no JSON ({error}); expected a header of zarr") from None
+    return _object(parse_json(raw, f"{path}/{key}", "a header of zarr", unique=False), f"{path}/{key} is")
 
 
 def _object(data: object, where: str) -> dict[str, object]:
@@ -115,7 +109,7 @@ def _object(data: object, where: str) -> dict[str, object]:
     return data
 
 
-def is_consolidated(store: Any, root: Node) -> bool:
+def is_consolidated(store: object, root: Node) -> bool:
     """Whether the outermost group lists the headers of all that lies in it, which spares readers to look for them."""
     from minuend.files.formats import zarr_stores
 

@@ -12,7 +12,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from zarr.abc.store import RangeByteRequest
 from zarr.core.buffer.core import default_buffer_prototype
@@ -26,8 +26,14 @@ from minuend.files.base import clipped
 from minuend.files.streaming import reading
 from minuend.files.streaming.reading import Source, Stream
 from minuend.files.transaction import remote
-from minuend.files.transaction.output_paths import of
+from minuend.files.transaction.output_paths import naming
 from minuend.files.transaction.writing import appear
+
+
+class Buffer(Protocol):
+    """Bytes as zarr hands them on."""
+
+    def to_bytes(self) -> bytes: ...
 
 
 class Limits(dict[str, int]):
@@ -51,21 +57,21 @@ class Inside(LocalStore):  # type: ignore[misc]
         root: the folder.
     """
 
-    def __init__(self, root: Any, *, read_only: bool = True) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, read_only: bool = True) -> None:
         super().__init__(root, read_only=True)
         self._real = os.path.realpath(root)
         self.limits = Limits()
 
-    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+    async def get(self, key: str, prototype: object = None, byte_range: object = None) -> object:
         self._check(key, whole=byte_range is None)
         return await super().get(key, prototype or default_buffer_prototype(), byte_range)
 
-    def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
+    def get_sync(self, key: str, *, prototype: object = None, byte_range: object = None) -> object:
         """As :meth:`get`, at once; of releases that have it."""
         self._check(key, whole=byte_range is None)
         return super().get_sync(key, prototype=prototype, byte_range=byte_range)
 
-    async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:
+    async def get_partial_values(self, prototype: object, key_ranges: Iterable[tuple[str, object]]) -> list[object]:
         return [await self.get(key, prototype, part) for key, part in key_ranges]
 
     async def exists(self, key: str) -> bool:
@@ -116,7 +122,9 @@ class Written(LocalStore):  # type: ignore[misc]
             left there. output: what errors call the folder.
     """
 
-    def __init__(self, root: Any, *, spare: str = "", output: str = "", read_only: bool = False) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str], *, spare: str = "", output: str = "", read_only: bool = False
+    ) -> None:
         super().__init__(root, read_only=read_only)
         self._spare, self._output = LocalStore(spare), output
         self.marks: dict[str, Mark] = {}
@@ -126,12 +134,12 @@ class Written(LocalStore):  # type: ignore[misc]
         found.marks = self.marks
         return found
 
-    async def set(self, key: str, value: Any) -> None:
+    async def set(self, key: str, value: Buffer) -> None:
         with self._placed(key) as part:
             await self._spare.set(part, value)
             self.marks[key] = mark_of(value.to_bytes())
 
-    def set_sync(self, key: str, value: Any) -> None:
+    def set_sync(self, key: str, value: Buffer) -> None:
         """As :meth:`set`, at once; of releases that have it."""
         with self._placed(key) as part:
             self._spare.set_sync(part, value)
@@ -141,15 +149,13 @@ class Written(LocalStore):  # type: ignore[misc]
     def _placed(self, key: str) -> Iterator[str]:
         """Yield a name in the other folder; what has it then takes the place of a key."""
         part, path = secrets.token_hex(16), os.path.join(str(self.root), key)
-        try:
+        with naming(self._output):
             yield part
             os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            raise of(self._output, error) from None
         appear(os.path.join(str(self._spare.root), part), path, self._output)
 
 
-def opened(path: str) -> Any:
+def opened(path: str) -> object:
     """Return the store at a path or an address, which is only read."""
     if URL not in path:
         return Inside(path)
@@ -170,11 +176,11 @@ class Addressed(FsspecStore):  # type: ignore[misc]
         found.headers, found.marks = self.headers, self.marks
         return found
 
-    async def set(self, key: str, value: Any, byte_range: tuple[int, int] | None = None) -> None:
+    async def set(self, key: str, value: Buffer, byte_range: tuple[int, int] | None = None) -> None:
         await super().set(key, value)
         self.marks[key] = mark_of(value.to_bytes())
 
-    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+    async def get(self, key: str, prototype: Any, byte_range: object = None) -> object:
         if key in self.headers:
             return prototype.buffer.from_bytes(self.headers[key])
         return await super().get(key, prototype, byte_range)
@@ -246,7 +252,7 @@ class Zipped(ZipStore):  # type: ignore[misc]
                 "most"
             )
 
-    def _get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+    def _get(self, key: str, prototype: object, byte_range: object = None) -> object:
         if byte_range is None:
             with contextlib.suppress(KeyError):
                 self.limits.check(key, self._zf.getinfo(self._inner + key).file_size, f"{self._called} member {key}")
@@ -273,7 +279,7 @@ class ZipWritten(ZipStore):  # type: ignore[misc]
         with self._lock:
             self._zf.writestr(info, content)
 
-    def _set(self, key: str, value: Any) -> None:
+    def _set(self, key: str, value: Buffer) -> None:
         self.put(key, value.to_bytes())
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from minuend.files.transaction.leftovers import HAS_LOCKS, locked
-from minuend.files.transaction.output_paths import of, place_of
+from minuend.files.transaction.output_paths import naming, place_of
 
 
 @contextlib.contextmanager
@@ -25,10 +25,8 @@ def exclusive(path: str) -> Iterator[None]:
         return
     place = place_of(os.path.normpath(path))
     lock = os.path.join(place.folder, f".{place.label}.lock")
-    try:
+    with naming(path):
         descriptor = _locked(lock)
-    except OSError as error:
-        raise of(path, error) from None
     try:
         yield
     finally:

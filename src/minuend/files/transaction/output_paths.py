@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -172,11 +173,10 @@ def place_of(path: str) -> Place:
         return Place(path, path, True)
     real = os.path.realpath(path)
     try:
-        mode = os.stat(real).st_mode
+        with naming(path):
+            mode = os.stat(real).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return Place(path, real)
-    except OSError as error:
-        raise of(path, error) from None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{path} is a folder; expected a file name to write to")
     if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
@@ -233,6 +233,12 @@ def check_folder(place: Place, made: bool) -> None:
         raise FileNotFoundError(f"there is no folder {folder} to write {place.name} to")
 
 
-def of(path: str, error: OSError) -> OSError:
-    """The same error, reported of a path."""
-    return OSError(error.errno, error.strerror, path)
+@contextlib.contextmanager
+def naming(path: str, *, alone: bool = False) -> Iterator[None]:
+    """Say of which output it is what the system raises: of any file, or ``alone`` of none, as a full disk above all."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or (alone and error.filename is not None):
+            raise
+        raise OSError(error.errno, error.strerror, path) from None

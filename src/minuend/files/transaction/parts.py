@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from minuend.files.transaction.leftovers import locked
-from minuend.files.transaction.output_paths import Place, descriptor_of, of
+from minuend.files.transaction.output_paths import Place, descriptor_of, naming
 from minuend.files.transaction.permissions import mode_of, private
 from minuend.files.transaction.streams import Placed, Raw
 
@@ -31,10 +31,8 @@ class Part:
         while True:
             self.path = self.place.beside("part")
             self.mode = mode_of(self.place)
-            try:
+            with naming(self.place.path):
                 raw = Raw(self.path, "xb", opener=private)
-            except OSError as error:
-                raise of(self.place.path, error) from None
             raw.output = self.place.path
             # Between its making and its lock somebody may have taken it for a stray: then it is made anew.
             with contextlib.suppress(OSError):
@@ -50,10 +48,8 @@ class Part:
 
     def finish(self) -> None:
         """Write what is still in memory, and close; the lock stays until the file has its name."""
-        try:
+        with naming(self.place.path):
             self.stream.close()
-        except OSError as error:
-            raise of(self.place.path, error) from None
 
     def has_appeared(self) -> bool:
         """Whether the file stands at its output."""
@@ -79,11 +75,9 @@ class Part:
 def through(place: Place) -> Iterator[BinaryIO]:
     """Open a pipe, a device or an open file of this process, to be written where it stands."""
     number = descriptor_of(place.path)
-    try:
+    with naming(place.path):
         descriptor = os.open(place.real, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if number is None else os.dup(number)
         raw = Raw(descriptor, "wb")
-    except OSError as error:
-        raise of(place.path, error) from None
     raw.output = place.path
     stream = io.BufferedWriter(raw, 1 << 16)
     try:

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from minuend.files.transaction.output_paths import Place, of
+from minuend.files.transaction.output_paths import Place, naming
 
 
 def private(path: str, flags: int) -> int:
@@ -23,10 +23,8 @@ def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str
     """The permissions that a new file or folder gets beside an output: by the umask, or what the folder has instead."""
     while True:
         probe = place.beside("part")
-        try:
+        with naming(place.path):
             make(probe)
-        except OSError as error:
-            raise of(place.path, error) from None
         try:
             return stat.S_IMODE(os.stat(probe).st_mode)
         except FileNotFoundError:  # another run took it for a stray
@@ -39,8 +37,7 @@ def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str
 def mode_of(place: Place) -> int:
     """The permissions for an output: those of the file that stands there, or a new one's."""
     try:
-        return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
+        with naming(place.path):
+            return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
     except FileNotFoundError:
         return mode_of_new(place, _make_file, os.unlink)
-    except OSError as error:
-        raise of(place.path, error) from None

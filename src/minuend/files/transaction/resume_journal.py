@@ -25,7 +25,7 @@ from typing import TypeVar
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files.addresses import URL
 from minuend.files.transaction.leftovers import left_parts
-from minuend.files.transaction.output_paths import Place, of, place_of_new_folder
+from minuend.files.transaction.output_paths import Place, naming, place_of_new_folder
 from minuend.files.transaction.permissions import mode_of_new
 from minuend.files.transaction.writing import PartFolder, appear, part_folder
 
@@ -101,11 +101,9 @@ class Unfinished:
 
     def _add(self, line: str) -> None:
         data = f"{line}\n".encode()
-        try:
+        with naming(self.called):
             if os.write(self._journal, data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError as error:
-            raise of(self.called, error) from None
 
 
 def parsed(raw: bytes, kind: type[T], where: str) -> T:
@@ -143,10 +141,8 @@ def unfinished(path: str, identity: Mapping[str, str], *, resume: bool) -> Itera
         if part is None:
             folder = stack.enter_context(part_folder(place))
             part = Unfinished(folder, os.path.join(folder.path, place.name), path)
-            try:
+            with naming(path):
                 os.mkdir(part.path)
-            except OSError as error:
-                raise of(path, error) from None
         stack.callback(part.close)
         try:
             shutil.rmtree(part.spare, ignore_errors=True)

@@ -9,7 +9,7 @@ import os
 import threading
 from typing import Any
 
-from minuend.files.transaction.output_paths import of
+from minuend.files.transaction.output_paths import naming
 
 
 class Raw(io.FileIO):
@@ -18,10 +18,8 @@ class Raw(io.FileIO):
     output = ""
 
     def write(self, data: Any) -> int:
-        try:
+        with naming(self.output):
             return super().write(data)
-        except OSError as error:
-            raise of(self.output, error) from None
 
 
 def write_at(descriptor: int, data: memoryview, at: int) -> None:
@@ -154,17 +152,13 @@ class Placed(io.BufferedWriter):
         """
         start = self.tell()
         self.seek(start + nbytes)
-        try:
+        with naming(self.raw.output):
             self.truncate()
             if nbytes and os.name == "posix" and os.major(os.fstat(self.raw.fileno()).st_dev):
                 _take(self.raw.fileno(), start, nbytes)
-        except OSError as error:
-            raise of(self.raw.output, error) from None
         return start
 
     def put(self, at: int, data: memoryview) -> None:
         """Write bytes that were left out."""
-        try:
+        with naming(self.raw.output):
             write_at(self.raw.fileno(), data, at)
-        except OSError as error:
-            raise of(self.raw.output, error) from None

@@ -26,7 +26,7 @@ from minuend.files.transaction.leftovers import lock_of, remove_backups, remove_
 from minuend.files.transaction.output_paths import (
     Place,
     check,
-    of,
+    naming,
     place_of_new_folder,
 )
 from minuend.files.transaction.parts import Part, through
@@ -86,17 +86,6 @@ def together(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: boo
             part.release()
 
 
-@contextlib.contextmanager
-def _errors_naming(path: str) -> Iterator[None]:
-    """Say of which output it is what the system, or a library, raises of no file: a full disk above all."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None or error.errno is None:
-            raise
-        raise of(path, error) from None
-
-
 def appear(part: str, real: str, output: str, mode: int | None = None) -> None:
     """Let what is whole take its place.
 
@@ -104,13 +93,11 @@ def appear(part: str, real: str, output: str, mode: int | None = None) -> None:
         part: a file or a folder. real: its place. output: what errors call it. mode: the permissions that an output
             gets, which is announced; ``None`` for a piece of an output.
     """
-    try:
+    with naming(output):
         if mode is not None:
             announce(part, output)
             os.chmod(part, mode)
         os.replace(part, real)
-    except OSError as error:
-        raise (error if error.errno is None else of(output, error)) from None
 
 
 @dataclass
@@ -134,11 +121,9 @@ def part_folder(place: Place, left: str = "") -> Iterator[PartFolder]:
     if not left:
         remove_strays(place)
     part = left or place.beside("part")
-    try:
+    with naming(place.path):
         if not left:
             os.mkdir(part, 0o700)
-    except OSError as error:
-        raise of(place.path, error) from None
     lock = lock_of(part, os.O_RDONLY)
     if left and lock is None:
         raise MinuendError(f"{place.path} is being written by another run; wait for its end")
@@ -160,7 +145,7 @@ def new_folder(path: str) -> Iterator[str]:
         MinuendError: something is there already. OSError: see :func:`check`.
     """
     place = place_of_new_folder(path)
-    with part_folder(place) as part, _errors_naming(path):
+    with part_folder(place) as part, naming(path, alone=True):
         mode = mode_of_new(place, os.mkdir, os.rmdir)
         yield part.path
         appear(part.path, place.real, path, mode)
@@ -178,7 +163,7 @@ def within_folder(path: str, inputs: Iterable[str] = ()) -> Iterator[str]:
     (place,) = check([path], inputs)
     if place.stream:
         raise MinuendError(f"{path} is written at many places, which a pipe or a device does not take; name a file")
-    with part_folder(place) as part, _errors_naming(path):
+    with part_folder(place) as part, naming(path, alone=True):
         mode = mode_of(place)
         inner = os.path.join(part.path, place.name)
         yield inner
@@ -293,7 +278,7 @@ def _give_back(part: Part) -> None:
     if not part.has_appeared():
         return
     if part.backup:
-        os.replace(part.backup, part.place.real)
+        appear(part.backup, part.place.real, part.place.path)
         part.backup = ""
     else:
         os.unlink(part.place.real)
