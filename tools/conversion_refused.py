@@ -4,6 +4,7 @@ Some valid nodes of each version of each operator are converted to each opset, h
 A result counts as valid where ONNX's full check accepts it and, where onnxruntime runs both, the outputs are equal.
 
     python tools/conversion_refused.py            # measures (ten minutes), writes both
+    python tools/conversion_refused.py --missing  # measures the versions that have no row yet
     python tools/conversion_refused.py --table    # writes the table again from the JSON file
 """
 
@@ -15,6 +16,7 @@ import random
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,27 +150,36 @@ def measured() -> list[tuple[str, int, int]]:
     return [row[:3] for row in registry() if not row[3] or row[0] in PLACES]
 
 
-def facts() -> dict[str, Any]:
-    """Measure all versions; opsets with the same outcome are one row."""
-    rows: list[dict[str, Any]] = []
-    for op, since, last in measured():
-        cells = sorted(measure(op, since, last).items())
-        print(op, since, len(cells), file=sys.stderr, flush=True)
-        for to, cell in cells:
-            row = cell.row()
-            head = {"operator": op, "version": since}
-            if rows and rows[-1] == {**head, "to": rows[-1]["to"], **row}:
-                rows[-1]["to"].append(to)
-            else:
-                rows.append({**head, "to": [to], **row})
-    import onnxruntime
-
+def facts(known: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Measure the versions without known rows; after each of them, all that is there: opsets alike are one row."""
+    rows: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in known:
+        rows.setdefault((row["operator"], row["version"]), []).append(row)
     without: dict[str, list[str]] = {}
     for op, since, _, why in registry():
         if why and op not in PLACES:
             without.setdefault(why, []).append(f"{op}-{since}")
-    return {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "nodes": NODES,
-            "command": "python tools/conversion_refused.py", "without": without, "rows": rows}  # fmt: skip
+    import onnxruntime
+
+    head = {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "nodes": NODES,
+            "command": "python tools/conversion_refused.py", "without": without}  # fmt: skip
+    for op, since, last in measured():
+        if (op, since) not in rows:
+            rows[op, since] = _joined(op, since, measure(op, since, last))
+            print(op, since, len(rows[op, since]), file=sys.stderr, flush=True)
+        yield {**head, "rows": [row for key in sorted(rows) for row in rows[key]]}
+
+
+def _joined(op: str, since: int, cells: dict[int, Cell]) -> list[dict[str, Any]]:
+    """A row for each outcome: opsets in a row with the same one are together."""
+    rows: list[dict[str, Any]] = []
+    for to, cell in sorted(cells.items()):
+        row = {"operator": op, "version": since, **cell.row()}
+        if rows and rows[-1] == {**row, "to": rows[-1]["to"]}:
+            rows[-1]["to"].append(to)
+        else:
+            rows.append({**row, "to": [to]})
+    return rows
 
 
 # ---- the table ----------------------------------------------------------------------------------------------------
@@ -214,8 +225,11 @@ def main() -> int:
     """Do what the arguments say."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--table", action="store_true", help="write the table from the JSON file that is there")
-    if not parser.parse_args().table:
-        FACTS.write_text(_lines(facts()), "utf-8")
+    parser.add_argument("--missing", action="store_true", help="measure the versions alone that have no row yet")
+    given = parser.parse_args()
+    if not given.table:
+        for found in facts(json.loads(FACTS.read_text("utf-8"))["rows"] if given.missing else []):
+            FACTS.write_text(_lines(found), "utf-8")
     PAGE.write_text(written(PAGE.read_text("utf-8"), json.loads(FACTS.read_text("utf-8"))), "utf-8")
     return 0
 

@@ -222,10 +222,10 @@ def draw(source: random.Random, op: str = "", opset: int = 0, version: int = 0) 
         op, opset, version: the operator, the main domain's opset and the operator's domain's, where they are given.
     """
     name, since, last = _drawn_operator(source, op)
-    at = source.choice([since, last, source.randint(since, last)])
+    at = opset or source.choice([since, last, source.randint(since, last)])
     if split(name)[0]:
-        at, version = source.randint(1, onnx.defs.onnx_opset_version()), version or at
-    at = opset or at
+        version = version or source.randint(since, last)
+        at = opset or source.randint(1, onnx.defs.onnx_opset_version())
     schema = schema_of(name, at, version)
     own: dict[str, Any] = {"op": name, "opset": at, **({"version": version} if version else {})}
     old = name in LEGACY and at < 8

@@ -502,6 +502,67 @@ def test_upsample_has_its_scales_as_an_attribute_before_opset_9():
         convert_proto(parse(9, "(float[1,1,2,2] x, float[4] s) => (float[1,1,a,b] y) { y = Upsample(x, s) }"), 8)
 
 
+@pytest.mark.parametrize(("mode", "other"), [("nearest", "nearest"), ("bilinear", "linear")])
+def test_upsample_has_a_scale_for_each_of_two_axes_before_opset_7(mode, other):
+    old = parse(
+        6,
+        f"""(float[1,1,2,2] x) => (float[1,1,4,6] y) {{
+        y = Upsample <height_scale = 2.0, width_scale = 3.0, mode = "{mode}"> (x) }}""",
+    )
+    made, _, losses = convert_proto(old, 8)
+    new = parse(
+        8,
+        f"""(float[1,1,2,2] x) => (float[1,1,4,6] y) {{
+        y = Upsample <scales = [1.0, 1.0, 2.0, 3.0], mode = "{other}"> (x) }}""",
+    )
+    assert {a.name: onnx.helper.get_attribute_value(a) for a in made.graph.node[0].attribute} == {
+        a.name: onnx.helper.get_attribute_value(a) for a in new.graph.node[0].attribute
+    }
+    assert losses == []
+    back, _, _ = convert_proto(new, 6)
+    assert {a.name: onnx.helper.get_attribute_value(a) for a in back.graph.node[0].attribute} == {
+        a.name: onnx.helper.get_attribute_value(a) for a in old.graph.node[0].attribute
+    }
+    for scales in ("2.0, 1.0, 2.0, 3.0", "1.0, 1.0, 2.0"):
+        dims = "a,b,c,d" if scales.count(",") == 3 else "a,b,c"
+        more = parse(8, f"(float[{dims}] x) => (y) {{ y = Upsample <scales = [{scales}]> (x) }}")
+        with pytest.raises(ConversionRefused, match="Upsample-1 scales height and width of four dims alone"):
+            convert_proto(more, 6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated", "after"),
+    [
+        ("float", "consumed_inputs = [0], min = -0.5, max = 0.25", {"min": -0.5, "max": 0.25}),
+        ("float", "min = -0.5", {"min": -0.5}),
+        ("float16", "max = 0.25", {"min": -65504.0, "max": 0.25}),
+        ("double", "min = -0.5, max = 0.25", {"min": -0.5, "max": 0.25}),
+    ],
+)
+def test_a_clip_of_opset_5_goes_up(kind, stated, after):
+    model = parse(5, f"({kind}[2,3,4] x) => ({kind}[2,3,4] y) {{ y = Clip <{stated}> (x) }}")
+    made, _, losses = convert_proto(model, 6)
+    assert {a.name: a.f for a in made.graph.node[0].attribute} == after
+    assert losses == []
+    newer, _, _ = convert_proto(model, 13)
+    x = X.astype({"float": "float32", "float16": "float16", "double": "float64"}[kind])
+    low, high = after.get("min", -np.inf), after.get("max", np.inf)
+    np.testing.assert_array_equal(on_onnxruntime(newer, {"x": x})[0], np.clip(x, x.dtype.type(low), x.dtype.type(high)))
+
+
+def test_a_bound_of_float64_that_no_attribute_holds_is_refused():
+    model = parse(5, "(double[2] x) => (double[2] y) { y = Clip <max = 0.25> (x) }")
+    with pytest.raises(ConversionRefused, match="Clip-1 without min clips double at its lowest number, which Clip-6"):
+        convert_proto(model, 6)
+
+
+@pytest.mark.parametrize("kind", ["float", "float16", "double"])
+def test_a_clip_goes_down_to_opset_5_with_the_bounds_that_it_had(kind):
+    model = parse(6, f"({kind}[2] x) => ({kind}[2] y) {{ y = Clip <max = 0.25> (x) }}")
+    made, _, _ = convert_proto(model, 5)
+    assert {a.name: a.f for a in made.graph.node[0].attribute} == {"max": 0.25, "min": float(np.finfo(np.float32).min)}
+
+
 def test_the_default_axes_are_written_out_where_inference_refuses_a_node_without_them():
     model = parse(9, "(float[2,3,2,2] x) => (float[2,3,2,2] y) { y = MeanVarianceNormalization(x) }")
     made, _, _ = convert_proto(model, 18)

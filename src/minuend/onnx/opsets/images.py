@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -250,6 +251,36 @@ def resize_all_axes(node: NodeProto, new: Builder) -> None:
     if not given(node, 3):
         drop_attribute(node, "keep_aspect_ratio_policy")
     drop_new(node, 18, 13)
+
+
+@step("Upsample", at=(1, 7))
+def upsample_by_a_list(node: NodeProto, new: Builder) -> None:
+    if new.scope.rank(node.input[0]) not in (None, 4):
+        raise Refusal("Upsample-1 scales height and width of four dims alone")
+    _rename_mode(node, {b"nearest": b"nearest", b"bilinear": b"linear"}, 1)
+    scales = [1.0, 1.0, attribute(node, "height_scale"), attribute(node, "width_scale")]
+    drop_attribute(node, "height_scale", "width_scale")
+    set_attribute(node, "scales", scales)
+
+
+@step("Upsample", at=(7, 1))
+def upsample_by_height_and_width(node: NodeProto, new: Builder) -> None:
+    scales = list(attribute(node, "scales"))
+    if len(scales) != 4 or scales[:2] != [1, 1]:
+        raise Refusal("Upsample-1 scales height and width of four dims alone")
+    _rename_mode(node, {b"nearest": b"nearest", b"linear": b"bilinear"}, 7)
+    drop_attribute(node, "scales")
+    set_attribute(node, "height_scale", scales[2])
+    set_attribute(node, "width_scale", scales[3])
+
+
+def _rename_mode(node: NodeProto, names: Mapping[bytes, bytes], version: int) -> None:
+    mode = attribute(node, "mode")
+    if mode is None:
+        return
+    if mode not in names:
+        raise Refusal(f"Upsample-{version} has no mode={mode.decode('utf-8', 'replace')!r}")
+    set_attribute(node, "mode", names[mode])
 
 
 @step("Upsample", at=(9, 7))

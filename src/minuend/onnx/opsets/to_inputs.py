@@ -13,9 +13,9 @@ from onnx import NodeProto, TensorProto
 from minuend.core.shapes import Dim
 from minuend.onnx.opsets.fold import Array
 from minuend.onnx.opsets.inputs import axes_in, constant, first, given, integers, put, rank_of, set_inputs
-from minuend.onnx.opsets.schemas import INVALID, Refusal, attribute, drop_attribute, flag, set_attribute
+from minuend.onnx.opsets.schemas import INVALID, Refusal, attribute, drop_attribute, flag, has_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
-from minuend.onnx.opsets.steps import count_from_0, step
+from minuend.onnx.opsets.steps import count_from_0, spell_defaults, step
 
 REDUCES = (
     "ReduceL1",
@@ -138,6 +138,25 @@ def split_sizes(node: NodeProto, new: Builder) -> None:
 
 
 # ---- attributes that became inputs ----------------------------------------------------------------------------
+
+
+@step("Clip", at=(1, 6))
+def clip_without_consumed_inputs(node: NodeProto, new: Builder) -> None:
+    """Bounds that are left out are those of the input's type before, and of float32 after."""
+    drop_attribute(node, "consumed_inputs")
+    element = new.scope.element(node.input[0])
+    for name, word in (("min", "lowest"), ("max", "largest")):
+        if has_attribute(node, name) or element == TensorProto.FLOAT:
+            continue
+        if element != TensorProto.FLOAT16:
+            whose = "double" if element == TensorProto.DOUBLE else "a value of unknown type"
+            raise Refusal(f"Clip-1 without {name} clips {whose} at its {word} number, which Clip-6 keeps as float32")
+        set_attribute(node, name, float(getattr(np.finfo(np.float16), name)))
+
+
+@step("Clip", at=(6, 1))
+def clip_with_bounds(node: NodeProto, new: Builder) -> None:
+    spell_defaults(node, 6, 1)
 
 
 @step("Clip", at=(6, 11))
