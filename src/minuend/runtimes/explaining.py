@@ -97,15 +97,16 @@ def cause(finding: Finding, language: Language) -> tuple[str, ...]:
 
 
 def lines(finding: Finding, command: Command = Command()) -> str:
-    """Return the three answers in English, a line each, for reports that other programs read.
+    """Return the three answers in English, a line each, for reports that other programs read."""
+    return "\n".join((what(finding, Language()), *reason_and_remedy(finding, command)))
 
-    A finding that is ok has its reason alone.
-    """
-    if finding.verdict == "ok":
-        return finding.reason
+
+def reason_and_remedy(finding: Finding, command: Command) -> Iterator[str]:
+    """Yield why, and what to do, in English, a line each."""
     said = explained([finding], Language(), command)
-    todo = (f"do: {line}" for line in said.todo)
-    return "\n".join(part for part in (said.what, said.why and f"why: {said.why}", *todo) if part)
+    if said.why:
+        yield f"why: {said.why}"
+    yield from (f"do: {line}" for line in said.todo)
 
 
 def is_command(line: str) -> bool:

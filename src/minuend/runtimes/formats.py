@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree import ElementTree
 
 from minuend.plain import as_json
-from minuend.runtimes.explaining import Command, lines
+from minuend.runtimes.explaining import Command, reason_and_remedy
 from minuend.runtimes.finding import Finding
 
 if TYPE_CHECKING:
@@ -54,14 +54,17 @@ class Unread:
 
 
 def sentence(finding: Finding, model: str) -> str:
-    """Say what was found of a model: the verdict, what differs, why, and what to do, in lines.
+    """Say what was found of a model: the verdict with an example and the severity, why, and what to do, in lines.
 
     Of a case (``prove``): why it counts, the verdict, the example and the reason, in one line.
     """
-    if not finding.case:
-        return f"{finding.verdict}; {lines(finding, Command(model))}"
-    parts: Iterable[str] = (finding.unexpected, finding.verdict, str(finding.witness or ""), finding.reason)
-    return "; ".join(part for part in parts if part)
+    if finding.case or finding.verdict == "ok":
+        parts: Iterable[str] = (finding.unexpected, finding.verdict, str(finding.witness or ""), finding.reason)
+        return "; ".join(part for part in parts if part)
+    what = finding.verdict
+    if what == "different-numbers":
+        what = f"{what}; {finding.witness or 'no example known'}; severity {finding.severity or 'unknown'}"
+    return "\n".join((what, *reason_and_remedy(finding, Command(model))))
 
 
 # ---- JUnit ----------------------------------------------------------------------------------------------------
