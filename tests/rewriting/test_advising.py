@@ -10,6 +10,7 @@ import minuend as mn
 from minuend.judging.checking import examine
 from minuend.judging.options import Judging, find_targets
 from minuend.models.opening import open_model
+from minuend.rewriting import advising
 from minuend.rewriting.advising import advised
 from minuend.runtimes.report import Report
 from minuend.runtimes.tolerance import Tolerance, Tolerances
@@ -83,3 +84,13 @@ def test_a_model_that_fix_does_not_read_is_left_alone() -> None:
     (finding,) = report(str(path))
     assert (finding.verdict, finding.fixable) == ("not-implemented", None)
     assert [one.kind for one in finding.actions] in (["convert"], [])
+
+
+def test_a_large_file_is_not_copied_to_try_a_rewrite(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = MODELS / "background.torchscript-14.onnx"
+    judging = Judging(targets=find_targets(OPENVINO))
+    opened = open_model(path)
+    found = examine(opened, judging, str(path))
+    assert [one.fixable for one in advised(found, opened, judging) if one.verdict != "ok"]
+    monkeypatch.setattr(advising, "_LARGEST", path.stat().st_size - 1)
+    assert advised(found, opened, judging) == found

@@ -59,7 +59,7 @@ class _WithRuns(Verb):
 @click.option("--run-all", "runs", flag_value="all", hidden=True)
 @options.inputs("An input for --run; once for each.")
 @options.limits(SECONDS)
-@click.option("-v", "--verbose", is_flag=True, help="Show what is right, too.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every node, and all that is known of it.")
 @options.as_json
 @click.option("--junit", type=path, metavar="FILE", help="Write JUnit XML too.")
 @click.option("--sarif", type=path, metavar="FILE", help="Write SARIF 2.1.0 too.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
@@ -27,6 +28,9 @@ MASK = "attention mask"
 
 INT32 = 2**31 - 1
 
+_LARGEST = 256 << 20
+"""Bytes of a model's file up to which a rewrite is tried, for which it is copied in memory."""
+
 Help: TypeAlias = "tuple[bool, tuple[Assumable, ...]]"
 """Whether fix repairs a finding, and what would have to be assumed so that it is none."""
 
@@ -35,8 +39,11 @@ def advised(report: Report, model: Model, judging: Judging) -> Report:
     """Return a report whose findings say whether fix repairs them, and which assumptions do.
 
     Args:
-        report: of the model. model: the model, which is not changed. judging: what it was judged on.
+        report: of the model, by whose path it is called. model: the model, which is not changed.
+        judging: what it was judged on.
     """
+    if os.path.isfile(report.title) and os.path.getsize(report.title) > _LARGEST:
+        return report
     helped: dict[tuple[str, str], Help] = {}
     for target in judging.targets:
         if any(one.target == target.name and _counts(one) for one in report.findings):
