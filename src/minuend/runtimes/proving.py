@@ -14,8 +14,10 @@ from types import MappingProxyType
 import numpy as np
 
 from minuend.child import CASE_SECONDS, MEMORY, limited
-from minuend.core.elements import ElementType
+from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError
+from minuend.models.matching import NARROW
+from minuend.models.patterns import is_alone
 from minuend.operators import SUBTRACT, by_name
 from minuend.operators import codes as of_codes
 from minuend.operators.operator import Operator
@@ -34,8 +36,8 @@ from minuend.runtimes.reasons import ClassesDiffer, ConstantsMixedUpOften, Runti
 from minuend.runtimes.report import Report
 from minuend.runtimes.running import Output, Refused, Runtime, model_of
 from minuend.runtimes.sampling import sample, sample_graphs
-from minuend.runtimes.severity import worst
-from minuend.runtimes.table import DEFAULTS, Key, Table, joined
+from minuend.runtimes.severity import Severity, rank, worst
+from minuend.runtimes.table import DEFAULTS, Answers, Key, Table, joined, with_all_that_rounds
 from minuend.runtimes.targets import Target
 from minuend.runtimes.unmeasured_releases import inferred
 from minuend.runtimes.values import Codes
@@ -449,10 +451,12 @@ def _graph_findings(
     alike = listed is not None and [*map(extensions, listed.cpus[:1])] == [*map(extensions, found.cpus[:1])]
     for key, answers in found.cells.items():
         known = None if listed is None else listed.cells.get(key)
-        same = known == answers or (not alike and (key.setting in DEFAULTS.values() or bool(known and answers)))
+        as_before = known is not None and _verdicts(key, known) == _verdicts(key, answers)
+        same = as_before or (not alike and (key.setting in DEFAULTS.values() or bool(known and answers)))
         unexpected = "" if same or (listed is None and other) else _unlike(known, answers, other)
         if answers or unexpected:
             verdict = min((one.verdict for one in answers.values()), default="ok")
+            witness, severity = _worst(key, answers) if verdict == "different-numbers" else (None, None)
             yield Finding(
                 target=name,
                 verdict=verdict,
@@ -460,10 +464,26 @@ def _graph_findings(
                 pattern=key.pattern,
                 dtype=key.dtype,
                 reasons=(ClassesDiffer(tuple(answers)),) if answers else (),
+                witness=witness,
+                severity=severity,
                 provenance=provenance,
                 case=", ".join(part for part in (f"{key.pattern} of {key.dtype}", key.setting, key.form) if part),
                 unexpected=unexpected,
             )
+
+
+def _verdicts(key: Key, answers: Answers) -> Mapping[str, tuple[str, str]]:
+    """What answers say of each value class; those that round count as one class of a narrow type."""
+    every = with_all_that_rounds(answers, key.pattern) if key.dtype in NARROW else answers
+    return {name: (one.verdict, one.message) for name, one in every.items()}
+
+
+def _worst(key: Key, answers: Answers) -> tuple[Witness | None, Severity | None]:
+    """The worst that answers show, and how bad it is."""
+    element = TYPES[key.dtype]
+    found = [(one.witness, worst(each.severity for each in one.deviations(element))) for one in answers.values()]
+    witness, severity = max(found, key=lambda each: (rank(each[1]), each[0] is not None))
+    return witness if witness is None or is_alone(key.pattern) else replace(witness, pattern=key.pattern), severity
 
 
 def _mixed_up_findings(found: Iterable[MixedUp], name: str, provenance: dict[str, str]) -> Iterator[Finding]:
