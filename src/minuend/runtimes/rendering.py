@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _MOST_PATTERNS = 3
 """How many patterns a sentence names."""
 
+_SHOWN = 4
+"""So many inputs of an example are shown; JSON has all."""
+
 _SHORT = 40
 """Characters of a pattern with its numbers that an example shows."""
 
@@ -340,13 +343,13 @@ def example(witness: Witness, language: Language) -> str:
 
     Those of a pattern are all its inputs, and stand alone where the pattern is long.
     """
-    pattern = getattr(witness, "pattern", None)
-    known = len(witness.operands) == witness.operator.arity if pattern is None else len(witness.written) <= _SHORT
-    if known:
+    alone = witness.pattern is None and len(witness.operands) == witness.operator.arity
+    if alone or (witness.pattern is not None and len(witness.written) <= _SHORT):
         return _witness(witness, language)
+    shown = [_signed(str(one)) for one in witness.operands[:_SHOWN]]
     return language.tr(
         "inputs {operands} give {got}, expected {expected}",
-        operands=row((_signed(str(one)) for one in witness.operands), language),
+        operands=row([*shown, *["…"] * (len(witness.operands) > _SHOWN)], language),
         got=_signed(str(witness.got)),
         expected=_signed(str(witness.expected)),
     )
