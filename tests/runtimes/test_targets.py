@@ -182,7 +182,7 @@ def test_a_file_says_when_where_and_with_what_and_reads_back(name: str) -> None:
     assert target.cpu
     assert target.python
     assert targets.dump(target) == text
-    assert len(text) < 400_000
+    assert len(text) < 600_000  # read at each start; what shows the deviations lies beside it
     for key, answers in target.table.nodes.items():
         assert key.dtype in TYPES
         assert key.relation in cases.RELATIONS

@@ -21,7 +21,7 @@ import numpy as np
 from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.models.matching import NARROW, WITHIN
-from minuend.models.patterns import Pattern, is_alone
+from minuend.models.patterns import Pattern, can_enlarge_errors, is_alone
 from minuend.operators import SUBTRACT
 from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import largest, least_normal
@@ -30,7 +30,7 @@ from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.runtimes.probing import PROBING, GraphProbing
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
-from minuend.runtimes.severity import ROUNDING, Severity, distance, rank, severity
+from minuend.runtimes.severity import ROUNDING, SEVERITIES, Severity, distance, rank, severity
 from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Answers, Key, Table, joined, pattern_key
 from minuend.runtimes.values import Codes
 from minuend.runtimes.witness import Witness
@@ -249,7 +249,7 @@ def classified(case: GraphCase, built: Built, ran: _Ran) -> Mapping[str, Deviati
         for i in dict.fromkeys([*chosen, *farthest]):
             name = values.class_of(SUBTRACT, element, int(x.flat[i]), int(y.flat[i]))
             groups.setdefault(name, []).append(i)
-    return {name: _deviating(built, ran, groups[name]) for name in sorted(groups)}
+    return {name: _deviating(built, ran, groups[name], case.pattern) for name in sorted(groups)}
 
 
 def _unlike(case: GraphCase, built: Built, ran: _Ran) -> Array:
@@ -278,7 +278,7 @@ def _farthest(got: Output, wanted: Codes, wrong: Array) -> list[int]:
     return found
 
 
-def _deviating(built: Built, ran: _Ran, places: Sequence[int]) -> Deviating:
+def _deviating(built: Built, ran: _Ran, places: Sequence[int], pattern: Pattern) -> Deviating:
     """What some elements of a class show."""
     shape = ran.got.codes.shape
     terms, known = _spread(built.terms, ran.fed, shape), _spread(ran.operands, ran.fed, shape)
@@ -290,8 +290,16 @@ def _deviating(built: Built, ran: _Ran, places: Sequence[int]) -> Deviating:
             seen[name] = ulps, i
     worst_first = sorted(seen, key=rank, reverse=True)
     ulps = _at_most(max(ulps for ulps, _ in seen.values()))
-    answer = Answer("different-numbers", severities=tuple(reversed(worst_first)), ulps=ulps)
+    answer = as_can_be(Answer("different-numbers", severities=tuple(reversed(worst_first)), ulps=ulps), pattern)
     return Deviating(answer, list(dict.fromkeys([seen[worst_first[0]][1], *places])))
+
+
+def as_can_be(answer: Answer, pattern: Pattern) -> Answer:
+    """Return an answer with what other numbers can make of it: where errors are enlarged, no distance is a bound."""
+    if not can_enlarge_errors(pattern) or not {"rounding", "numbers"} & {*answer.severities}:
+        return answer
+    found = {*answer.severities} - {"rounding"} | {"numbers"}
+    return replace(answer, severities=tuple(one for one in SEVERITIES if one in found), ulps=0)
 
 
 def _severity(ran: _Ran, place: int, operands: Sequence[float]) -> tuple[Severity, int]:
@@ -342,6 +350,7 @@ def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime
         again = _run(case, runtime, form, built, fed, key)
         shown = _shown(case, built, again) if isinstance(again, _Ran) else None
         if shown is not None:
+            shown = as_can_be(shown, case.pattern)
             answer = worse(answer, shown) if answer.witness is not None else worse(shown, answer)
             if shown.severities[-1] == answer.severities[-1]:
                 return replace(answer, witness=shown.witness)
@@ -395,8 +404,8 @@ def _shown(case: GraphCase, built: Built, ran: _Ran) -> Answer | None:
 
 
 def _at_most(ulps: int) -> int:
-    """The next power of two: more than that, no sample tells."""
-    return 1 << (ulps - 1).bit_length() if ulps else 0
+    """The next power of two, up to 2^62: more than that, no sample tells."""
+    return min(1 << (ulps - 1).bit_length(), 1 << 62) if ulps else 0
 
 
 def _value(output: Output, place: int) -> float:
