@@ -48,12 +48,10 @@ def test_openvino_joins_what_onnxruntime_does_not(body, inputs, decided):
     assert verdicts(text, ONNXRUNTIME) == ["ok"]
     for hint in ("", "f32"):
         (finding,) = check(text, OPENVINO, hint=hint)
-        assert (finding.verdict, finding.graph, finding.hint, finding.witness) == (
-            "different-numbers",
-            decided,
-            "",
-            None,
-        )
+        assert (finding.verdict, finding.graph, finding.hint) == ("different-numbers", decided, "")
+        assert finding.witness is not None
+        assert str(finding.witness.pattern) == decided
+        assert finding.severity == "numbers"  # next to zero nothing is left of the result but the rounding error
         assert finding.code == "pattern-computed-otherwise"
         assert finding.reasons[-1].values
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from minuend.operators.operator import Operator
 from minuend.runtimes import values
 from minuend.runtimes.answers import OK, WORST, Answer, Span
 from minuend.runtimes.reasons import PairsLikeItDiffer
-from minuend.runtimes.witness import Witness
 
 _MOST_PAIRS = 4096
 """Different pairs up to which each is looked at."""
@@ -72,12 +71,17 @@ def _of_pair(operator: Operator, element: ElementType, codes: tuple[int, int], n
     return Answer("unknown", reason=PairsLikeItDiffer(operator.written(a, b)))
 
 
-def can_make(occurrence: Occurrence, witness: Witness) -> bool:
-    """Whether operands can be a witness's pair: within their ranges, and among a constant's elements."""
-    if not all(one.holds(number) for one, number in zip(occurrence.operands, witness.operands, strict=True)):
+def can_make(occurrence: Occurrence, numbers: Sequence[float]) -> bool:
+    """Whether operands can be some numbers: within their ranges, and among a constant's elements."""
+    if not all(one.holds(number) for one, number in zip(occurrence.operands, numbers, strict=True)):
         return False
-    sides = zip(occurrence.fixed(), witness.operands, strict=True)
+    sides = zip(occurrence.fixed(), numbers, strict=True)
     return all(stored is None or _among(stored, value) for stored, value in sides)
+
+
+def concerns(occurrence: Occurrence, answer: Answer) -> bool:
+    """Whether an answer is about operands that an occurrence can have: not where all that differed were others."""
+    return not answer.only or can_make(occurrence, answer.only)
 
 
 def _among(stored: Array, value: float) -> bool:

@@ -10,8 +10,14 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.core.shapes import ONE_OPERAND
 from minuend.errors import ShapeError, SpecError, Unsupported
-from minuend.judging.constant_operands import SYSTEMATIC, can_make, in_float64, on_their_numbers
-from minuend.judging.pattern_verdicts import answers_for_zero, keeps_constant, pattern_verdict, with_open_shapes
+from minuend.judging.constant_operands import SYSTEMATIC, can_make, concerns, in_float64, on_their_numbers
+from minuend.judging.pattern_verdicts import (
+    PatternVerdict,
+    answers_for_zero,
+    keeps_constant,
+    pattern_verdict,
+    with_open_shapes,
+)
 from minuend.models.constants import WORDS, Constants, word_of
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.purpose import PLAIN
@@ -49,7 +55,7 @@ from minuend.runtimes.reasons import (
     ValuesDiffer,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, worst
+from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank, worst
 from minuend.runtimes.target import SILENT, Target, Unfit
 from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import dialect
@@ -108,25 +114,30 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
         return replace(alone, deviations=_of_all(found_alone))
     around = pattern_verdict(occurrence, node, target, hint)
     if alone.verdict == "different-numbers":
-        besides = (around.deviations or (UNKNOWN,)) if around.verdict != "ok" else ()
-        deviations = (*_of_all(found_alone), *besides)
-        return replace(
-            alone, deviations=deviations, severity=worst([alone.severity, *(each.severity for each in besides)])
-        )
+        alone = replace(alone, deviations=_of_all(found_alone))
+        worse = around.verdict == "different-numbers" and rank(around.severity) > rank(alone.severity)
+        besides = () if around.verdict == "ok" else around.deviations or (UNKNOWN,)
+        found = _around(occurrence, target, alone, around, *alone.reasons) if worse else alone
+        return replace(found, deviations=(*alone.deviations, *besides))
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
-    different = around.verdict == "different-numbers"
+    return _around(occurrence, target, alone, around)
+
+
+def _around(occurrence: Occurrence, target: Target, alone: Finding, around: PatternVerdict, *more: Reason) -> Finding:
+    """The finding of a node for which the patterns around it decide."""
     found = _finding(
         occurrence,
         target,
         around.verdict,
         around.why,
         around.unlike,
+        *more,
         relation=alone.shape_relation,
         witness=around.witness,
-        severity=worst(one.severity for one in around.deviations) if different else None,
+        severity=around.severity,
     )
-    deviations = around.deviations if different else ()
+    deviations = around.deviations if around.verdict == "different-numbers" else ()
     return replace(_with_unlike(found, around.unlike), pattern=around.pattern, hint=around.hint, deviations=deviations)
 
 
@@ -171,12 +182,15 @@ def answers_for(
     empty = relation == "zero-size"
     classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *occurrence.operands)
     if constants is None and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
-        return {name: known.get(EVERY) or known.get(name, OK) for name in classes}
+        own = {name: one for name, one in known.items() if concerns(occurrence, one)}
+        return {name: own.get(EVERY) or own.get(name, OK) for name in classes}
     if constants is None and not empty and keeps_constant(occurrence, node, target):
         everything = target.judged(node.op, element, relation, "none")
     if constants is None and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
         return exact
-    opened = with_open_shapes(occurrence, node, target)
+    opened = {
+        name: one for name, one in with_open_shapes(occurrence, node, target).items() if concerns(occurrence, one)
+    }
     return {
         name: opened[name]
         if name in opened and everything[name].verdict == "ok"
@@ -286,7 +300,7 @@ def _choose(element: ElementType, answers: Mapping[str, Answer], occurrence: Occ
 
 
 def _can_occur(witness: Witness | None, occurrence: Occurrence) -> bool:
-    return witness is not None and can_make(occurrence, witness)
+    return witness is not None and can_make(occurrence, witness.operands)
 
 
 # ---- reasons --------------------------------------------------------------------------------------------------

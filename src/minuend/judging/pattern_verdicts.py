@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES
+from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
@@ -36,7 +37,7 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank
+from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank, worst
 from minuend.runtimes.table import Answers
 from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
@@ -64,6 +65,11 @@ class PatternVerdict:
     unlike: ReleasesDiffer | None = None
     witness: Witness | None = None
     deviations: tuple[Deviation, ...] = ()
+
+    @property
+    def severity(self) -> Severity | None:
+        """How bad different numbers are; ``None`` where it is not known, or none differ."""
+        return worst(one.severity for one in self.deviations) if self.verdict == "different-numbers" else None
 
     @property
     def reason(self) -> str:
@@ -106,7 +112,9 @@ def pattern_verdict(
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
-            chosen = next((one for one in wrong if not one.hint), wrong[0])
+            chosen = max(
+                wrong, key=lambda one: (not one.hint, max((rank(each.severity) for each in one.deviations), default=-1))
+            )
             return replace(chosen, deviations=tuple(each for one in found for each in one.deviations or (UNKNOWN,)))
     if unknown := tuple(one.pattern for one in found if one.pattern is not None):
         helps = {one.hint for one in found}
@@ -149,7 +157,8 @@ def _each(
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
             continue
-        wrong = {name: one for name, one in answers.items() if name == EVERY or name in classes}
+        possible = {name: one for name, one in answers.items() if name == EVERY or name in classes}
+        wrong = {name: one for name, one in possible.items() if concerns(occurrence, one)}
         if wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)

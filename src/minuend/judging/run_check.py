@@ -414,7 +414,7 @@ def known_pairs(occurrence: Occurrence, target: Target) -> list[Witness]:
         return []
     relation = relation_of(occurrence.node) or "same"
     answers = target.answer(occurrence.node.op, occurrence.node.a.element, relation, occurrence.constants).values()
-    return [one.witness for one in answers if one.witness is not None and can_make(occurrence, one.witness)]
+    return [one.witness for one in answers if one.witness is not None and can_make(occurrence, one.witness.operands)]
 
 
 def reason_around(occurrence: Occurrence, target: Target, hint: str, sharing: Collection[str]) -> Reason | None:

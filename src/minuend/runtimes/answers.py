@@ -49,6 +49,7 @@ class Answer:
             nothing is known.
         severities: of different numbers that several elements showed, how bad they were, mildest first; empty where
             the witness alone says it. ulps: the largest distance of finite results in ulps among them.
+        only: the operator's own operands, where all elements that differed had the same ones.
         reason: why nothing is known, where the runtime does not say it.
         unlike: of a release that was not measured: how those around it differ.
     """
@@ -59,6 +60,7 @@ class Answer:
     spans: Spans = ()
     severities: tuple[Severity, ...] = ()
     ulps: int = 0
+    only: tuple[float, ...] = ()
     reason: Reason | None = field(default=None, kw_only=True)
     unlike: ReleasesDiffer | None = field(default=None, kw_only=True)
 
@@ -119,7 +121,9 @@ def worse(one: Answer, other: Answer) -> Answer:
         return one if one.severities == other.severities else replace(one, severities=(), ulps=0)
     first, second = sorted((one, other), key=lambda each: (rank(each.severities[-1]), each.ulps), reverse=True)
     seen = tuple(each for each in SEVERITIES if each in (*one.severities, *other.severities))
-    return replace(first, witness=first.witness or second.witness, severities=seen, ulps=max(one.ulps, other.ulps))
+    only = one.only if str(one.only) == str(other.only) else ()  # -0 is not 0
+    witness, ulps = first.witness or second.witness, max(one.ulps, other.ulps)
+    return replace(first, witness=witness, severities=seen, ulps=ulps, only=only)
 
 
 # ---- as JSON ----------------------------------------------------------------------------------------------------
@@ -131,6 +135,7 @@ ANSWER = fields(
         "message?": Item.string,
         "severities?": many(one_of(SEVERITIES)),
         "ulps?": Item.integer,
+        "only?": many(element),
         "spans?": many(optional(many(exactly(element, element)))),
     }
 )
@@ -146,7 +151,8 @@ def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
         witness = Witness(operator, operands, number_of(found["got"]), number_of(found["expected"]))
     seen = tuple(one for one in SEVERITIES if one in data.get("severities", ()))
     spans = tuple(map(_spans, data.get("spans", ())))
-    return Answer(data["verdict"], witness, data.get("message", ""), spans, seen, data.get("ulps", 0))
+    only = tuple(map(number_of, data.get("only", ())))
+    return Answer(data["verdict"], witness, data.get("message", ""), spans, seen, data.get("ulps", 0), only)
 
 
 def _spans(data: Any) -> tuple[Span, ...] | None:
@@ -166,6 +172,8 @@ def plain_answer(answer: Answer) -> dict[str, Any]:
         data["witness"] = {"operands": list(map(plain_number, one.operands)), **numbers}
     if answer.severities:
         data |= {"severities": list(answer.severities)} | ({"ulps": answer.ulps} if answer.ulps else {})
+    if answer.only:
+        data["only"] = list(map(plain_number, answer.only))
     if answer.spans:
         data["spans"] = list(map(_plain_spans, answer.spans))
     if answer.message:

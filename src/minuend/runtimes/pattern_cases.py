@@ -242,14 +242,28 @@ def classified(case: GraphCase, built: Built, ran: _Ran) -> Mapping[str, Deviati
     chosen = wrong[:: max(1, len(wrong) // _CLASSIFIED)].tolist()
     farthest = _farthest(ran.got, wanted, wrong)
     groups: dict[str, list[int]] = {}
+    pairs: set[tuple[int, int]] = set()
     if case.mixes or difference.shape != got.shape:
         groups[EVERY] = [*chosen, *farthest]
     else:
         x, y = (_bits(np.ascontiguousarray(np.broadcast_to(one, got.shape))) for one in (a, b))
+        pairs = {(int(x.flat[i]), int(y.flat[i])) for i in wrong.tolist()}
         for i in dict.fromkeys([*chosen, *farthest]):
             name = values.class_of(SUBTRACT, element, int(x.flat[i]), int(y.flat[i]))
             groups.setdefault(name, []).append(i)
-    return {name: _deviating(built, ran, groups[name], case.pattern) for name in sorted(groups)}
+    found = {name: _deviating(built, ran, groups[name], case.pattern) for name in sorted(groups)}
+    return found if EVERY in found else {name: _with_only(one, name, element, pairs) for name, one in found.items()}
+
+
+def _with_only(found: Deviating, name: str, element: ElementType, pairs: Collection[tuple[int, int]]) -> Deviating:
+    """What deviates of a class, with the operands that all of it had, where they were the same."""
+    if len(pairs) > _CLASSIFIED:
+        return found
+    own = [pair for pair in pairs if values.class_of(SUBTRACT, element, *pair) == name]
+    if len(own) != 1:
+        return found
+    only = tuple(values.number(element, code) for code in own[0])
+    return replace(found, answer=replace(found.answer, only=only))
 
 
 def _unlike(case: GraphCase, built: Built, ran: _Ran) -> Array:
@@ -340,7 +354,7 @@ def _number(array: Array, place: int) -> float:
 
 def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
     """An answer with a witness: numbers that show the deviation where each fills an input."""
-    answer = found.answer
+    answer, only = found.answer, found.answer.only
     for place in found.places[:_TRIED]:
         fed = {
             name: ran.fed[name] if feed.values == "fixed" else _filled(ran, name, place, built.axes)
@@ -350,7 +364,7 @@ def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime
         again = _run(case, runtime, form, built, fed, key)
         shown = _shown(case, built, again) if isinstance(again, _Ran) else None
         if shown is not None:
-            shown = as_can_be(shown, case.pattern)
+            shown = replace(as_can_be(shown, case.pattern), only=only)  # inputs that are filled have others
             answer = worse(answer, shown) if answer.witness is not None else worse(shown, answer)
             if shown.severities[-1] == answer.severities[-1]:
                 return replace(answer, witness=shown.witness)
