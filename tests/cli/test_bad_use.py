@@ -129,6 +129,7 @@ BAD: list[tuple[list[str], str]] = [
     (["completion", "tcsh"],
      ("Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'. "
       "(minuend completion --help shows the options)")),
+    (["init", "models"], "Got unexpected extra argument (models) (minuend init --help shows the options)"),
     (["schema", "chek"], "no verb 'chek' (did you mean 'check'?) reports in JSON; expected {verbs}"),
     (["check", "m.txt", "--target", "openvino-cpu"],
      f"m.txt has the suffix '.txt', which names no kind of model; expected {SUFFIXES}"),

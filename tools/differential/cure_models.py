@@ -159,7 +159,9 @@ def _graph(case: Case) -> onnx.ModelProto:
     graph = helper.make_graph(nodes, "g", inputs, infos, stored)
     imports = [helper.make_opsetid("", case.dialect)] + [helper.make_opsetid("l", 1)] * bool(functions)
     ir_version = 10 if case.dialect > 20 else 8
-    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version, functions=functions)
+    made = helper.make_model(graph, opset_imports=imports, ir_version=ir_version, functions=functions)
+    # OpenCV reads no output without a shape.
+    return onnx.shape_inference.infer_shapes(made) if case.target.startswith("opencv-dnn") else made
 
 
 def _nodes(case: Case, kind: int) -> tuple[list[onnx.NodeProto], list[str], list[onnx.FunctionProto]]:

@@ -11,7 +11,6 @@ import click
 from minuend import __version__
 from minuend.child import SECONDS, Limits
 from minuend.cli import options
-from minuend.cli.annotations import annotate
 from minuend.cli.arguments import files as named_files
 from minuend.cli.arguments import items, path
 from minuend.cli.options import Known
@@ -147,5 +146,7 @@ def check(
         note_extended(texts)
     options_given = shlex.join([*known.written, *(["--hint", hint] if hint else [])])
     report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose, options=options_given))
+    from minuend.cli.annotations import annotate
+
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS

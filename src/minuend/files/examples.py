@@ -68,12 +68,17 @@ def frames() -> dict[str, Array]:
     return {"frame": frame.astype(np.uint8), "background": background.astype(np.uint8)}
 
 
-def write_all(folder: str) -> list[str]:
-    """Write the arrays as ``.npy``, and the model, into a folder that is there; return the files' names."""
+def write_arrays(folder: str) -> list[str]:
+    """Write the four arrays as ``.npy`` into a folder that is there; return the files' names."""
     arrays = {f"{name}.npy": array for name, array in (bands() | frames()).items()}
     for name, array in arrays.items():
         result = Result.of("", TYPES[array.dtype.name], array)
         write_tensors(os.path.join(folder, name), [result])
+    return list(arrays)
+
+
+def write_all(folder: str) -> list[str]:
+    """Write the arrays and the model into a folder that is there; return the files' names."""
     with atomic(os.path.join(folder, MODEL_FILE)) as stream:
         stream.write(MODEL.encode())
-    return [*arrays, MODEL_FILE]
+    return [*write_arrays(folder), MODEL_FILE]

@@ -181,13 +181,13 @@ def _folded_makers(flow: Flow, index: int, place: int, form: str, source: str) -
 
 
 def _behind(flow: Flow, name: str) -> set[str]:
-    """A value, and those that it is made of, by any nodes."""
+    """The values that a value is made of, by any nodes."""
 
     def before(one: str) -> Iterable[str]:
         made = flow.maker_of(one)
         return () if made is None else filter(None, flow.steps[made][1])
 
-    return _closure([name], before)
+    return _closure(before(name), before)
 
 
 T = TypeVar("T")

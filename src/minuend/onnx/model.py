@@ -98,6 +98,7 @@ class Model(Document):
                 installed, or an operator that it is known to compute wrongly. FileFormatError, FileNotFoundError: bad
                 external data.
 
+        >>> import numpy as np
         >>> model = read('<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a) => (uint8[2] c) { c = Sub(a, a) }')
         >>> model.run({"a": np.uint8([1, 2])})
         {'c': array([0, 0], dtype=uint8)}
