@@ -149,7 +149,7 @@ def draw(source: random.Random) -> Case:
     if nbits == 1 and source.random() < 0.5:
         compress, compress_b = source.choice(FAX), source.choice(FAX)
     cog = source.random() < 0.06  # a copy, which has other GeoKeys for WKT; GDAL reads no heights of GeoTIFF 1.0
-    upright = "+57" in crs or crs == "EPSG:6349"
+    upright = _has_heights(crs)
     profile = weighted(source, {"GDALGeoTIFF": 10, "GeoTIFF": 1, "BASELINE": 1})
     aside = tuple(source.choice(known) for _ in range(source.choice((1, 2, 3)))) if source.random() < 0.06 else ()
     if source.random() < 0.5:
@@ -671,6 +671,11 @@ NOT_COMPUTED = {Reason.TYPE, Reason.TYPES, Reason.NAMES, Reason.SHAPES, Reason.N
 """Rules of pairs that have no difference, whatever else is wrong with them."""
 
 
+def _has_heights(crs: str) -> bool:
+    """Whether a reference system has heights."""
+    return "+57" in crs or crs == "EPSG:6349"
+
+
 def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> Iterator[Why]:
     """Why two files are not subtracted."""
     yield from of_file(case, a, b)
@@ -693,7 +698,7 @@ def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> Iterator
     elif not (single[1] if a.placed else single[0]):
         yield Reason.NO_PLACE()
     if (a.scales, a.offsets) != (b.scales, b.offsets):
-        yield Reason.SCALE()
+        yield Reason.HEIGHTS() if _has_heights(case.crs) else Reason.SCALE()
     if given is not None:
         yield from contradiction([o for o in (a, b) if not o.pixels[0].size == 1 != math.prod(whole)], given)
 
