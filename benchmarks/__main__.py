@@ -22,7 +22,7 @@ QUICK_ROUNDS = 3
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--quick", is_flag=True, help="A smaller grid: about two minutes on two cores.")
 @click.option("--filter", "conditions", multiple=True, metavar="AXIS=VALUE[,VALUE]",
-              help="Only such cells. Axes: dtype size shape layout memory threads policy.")  # fmt: skip
+              help="Only such cells. Axes: dtype size shape layout memory threads policy function.")  # fmt: skip
 @click.option("--slice", "slices", multiple=True, metavar="NAME", help="Only this slice of the grid; may be repeated.")
 @click.option("--peer", "chosen", multiple=True, type=click.Choice(list(peers.PEERS)), help="Only these peers.")
 @click.option(

@@ -36,6 +36,8 @@ Value = Callable[[Row], float | None]
 
 def cell_checks(rows: list[Row]) -> list[Check]:
     """Hold every promise about cells against the rows."""
+    standards = [row for row in rows if row.cell.function != "subtract" and row.cell.size <= TINY]
+    rows = [row for row in rows if row.cell.function == "subtract"]
     by_cell = {row.cell: row for row in rows}
 
     def by_numpy(row: Row) -> float | None:
@@ -58,6 +60,12 @@ def cell_checks(rows: list[Row]) -> list[Check]:
         if row.of_limit is None or other.of_limit is None:
             return per_byte
         return max(per_byte, row.of_limit / min(1.0, other.of_limit))
+
+    def microseconds(row: Row) -> float | None:
+        return None if row.seconds is None else row.seconds * 1e6
+
+    def directml(wanted: bool) -> list[Row]:
+        return [row for row in standards if row.cell.function.startswith("directml") is wanted]
 
     def keep(test: Callable[[Cell], bool]) -> list[Row]:
         return [row for row in rows if test(row.cell)]
@@ -96,6 +104,8 @@ def cell_checks(rows: list[Row]) -> list[Check]:
         least("every cell, best peer's time by minuend's", 1 - NOISE, rows, lambda r: r.against(r.best)),
         mean("geometric mean against the best peer", 1.5, rows, lambda r: r.against(r.best)),
         mean("geometric mean against NumPy", 5, rows, lambda r: r.against("numpy")),
+        most("ONNX's and OpenVINO's functions, 16 elements, µs", 1, directml(False), microseconds),
+        most("DirectML's function, 16 elements, µs", 5, directml(True), microseconds),
     ]  # fmt: skip
 
 

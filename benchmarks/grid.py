@@ -28,6 +28,9 @@ SIZES: tuple[int, ...] = tuple(1 << k for k in range(0, 27, 2))
 MEMORIES: tuple[str, ...] = ("fresh", "out", "in-place")
 """Where the result goes: a new array, an array given as ``out``, or A itself."""
 
+FUNCTIONS: tuple[str, ...] = ("subtract", "onnx.sub", "openvino.subtract", "directml.element_wise_subtract")
+"""The functions that subtract arrays: minuend's own, and those of the standards."""
+
 THREADS: tuple[str, ...] = ("all", "1")
 """All: every CPU that the process may use."""
 
@@ -100,6 +103,7 @@ class Cell:
     memory: str = "out"
     threads: str = "all"
     policy: str = "wrap"
+    function: str = "subtract"
 
     @property
     def shapes(self) -> tuple[Shape, Shape]:
@@ -128,6 +132,8 @@ class Cell:
         """Whether the combination means anything, and is not another cell under a second name."""
         if self.policy != "wrap" and not TYPES[self.dtype].is_integer:
             return False
+        if self.function.startswith("directml") and (self.memory == "fresh" or self.shape != "same"):
+            return False  # it writes to a buffer, and repeats by strides alone
         if self.memory == "in-place" and (self.policy == "widen" or self.shape == "outer"):
             return False
         if self.layout in ORDERED and max(map(len, self.shapes)) < (3 if self.layout == "partly" else 2):
@@ -137,7 +143,8 @@ class Cell:
         return self.size >= 3 or not self.shape.startswith("narrow")
 
     def __str__(self) -> str:
-        return f"{self.dtype} {short(self.size)} {self.shape} {self.layout} {self.memory} {self.threads} {self.policy}"
+        axes = f"{self.dtype} {short(self.size)} {self.shape} {self.layout} {self.memory} {self.threads} {self.policy}"
+        return axes if self.function == "subtract" else f"{axes} {self.function}"
 
 
 def short(n: int) -> str:
@@ -165,9 +172,13 @@ class Slice:
     memories: tuple[str, ...] = ("out",)
     threads: tuple[str, ...] = ("all",)
     policies: tuple[str, ...] = ("wrap",)
+    functions: tuple[str, ...] = ("subtract",)
 
     def cells(self) -> Iterator[Cell]:
-        axes = (self.dtypes, self.sizes, self.shapes, self.layouts, self.memories, self.threads, self.policies)
+        axes = (
+            self.dtypes, self.sizes, self.shapes, self.layouts, self.memories, self.threads, self.policies,
+            self.functions,
+        )  # fmt: skip
         return (cell for cell in itertools.starmap(Cell, itertools.product(*axes)) if cell.exists)
 
 
@@ -237,6 +248,10 @@ FULL: tuple[Slice, ...] = (
         ("strided", "transposed"),
         policies=POLICIES,
     ),
+    Slice(
+        "functions", "The standards' own functions", sizes=(SMALL, PAGE), shapes=("same", "row"),
+        memories=("fresh", "out"), functions=FUNCTIONS,
+    ),
 )  # fmt: skip
 """The whole benchmark."""
 
@@ -249,6 +264,7 @@ QUICK: tuple[Slice, ...] = (
     Slice("broadcast", "Broadcasting", ("float32", "int8"), (SMALL, MIDDLE), BROADCASTS),
     Slice("layouts", "Views", ("float32", "int8"), (MIDDLE,), layouts=VIEWS),
     Slice("policies", "Overflow policies", ("int8", "int32"), (MIDDLE,), policies=OVERFLOWS),
+    Slice("functions", "The standards' own functions", sizes=(SMALL,), functions=FUNCTIONS),
 )
 """A look in about two minutes on two cores."""
 
@@ -274,6 +290,7 @@ def matching(conditions: Iterable[str]) -> Callable[[Cell], bool]:
     axes: dict[str, Iterable[Any]] = {
         "dtype": ELEMENTS, "size": [short(n) for n in SIZES], "shape": SHAPES, "layout": LAYOUTS,
         "memory": MEMORIES, "threads": THREADS, "policy": POLICIES,
+        "function": FUNCTIONS,
     }  # fmt: skip
     wanted: dict[str, set[str]] = {}
     for condition in conditions:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -67,10 +68,26 @@ class Minuend:
 
         minuend.set_num_threads(threads)
         cell = operands.cell
+        if cell.function.startswith("directml"):
+            return [_directml(operands)]
         given = {"fresh": "", "out": ", out=out", "in-place": ", out=a"}[cell.memory]
         policy = "" if cell.policy == "wrap" else f", overflow={cell.policy!r}"
-        names = {"subtract": minuend.subtract, "a": operands.a, "b": operands.b, "out": operands.out}
+        function = operator.attrgetter(cell.function)(minuend)
+        names = {"subtract": function, "a": operands.a, "b": operands.b, "out": operands.out}
         return [Form(f"subtract(a, b{given}{policy})", names)]
+
+
+def _directml(operands: Operands) -> Form:
+    """DirectML's function: the descriptions are made once, as its operators are."""
+    import minuend
+
+    cell = operands.cell
+    desc = minuend.directml.TensorDesc(cell.dtype, operands.a.shape)
+    names = {
+        "subtract": minuend.directml.element_wise_subtract,
+        "desc": desc, "a": operands.a, "b": operands.b, "out": operands.out,
+    }  # fmt: skip
+    return Form(f"subtract(desc, desc, desc, a, b, {'a' if cell.memory == 'in-place' else 'out'})", names)
 
 
 class NumPy:

@@ -14,9 +14,9 @@ from benchmarks.concurrency import Throughput
 from benchmarks.grid import Cell, short
 from benchmarks.measure import MINUEND, ROUNDS, Row, Timing, geometric_mean
 
-AXES = ("dtype", "size", "shape", "layout", "memory", "threads", "policy")
+AXES = ("dtype", "size", "shape", "layout", "memory", "threads", "policy", "function")
 HEADINGS = {"dtype": "type", "memory": "result", "threads": "thr"}
-DEFAULTS = {"shape": "same", "layout": "contiguous", "policy": "wrap"}
+DEFAULTS = {"shape": "same", "layout": "contiguous", "policy": "wrap", "function": "subtract"}
 
 VERSION = 3  # of the JSON
 

@@ -43,6 +43,7 @@ from benchmarks.concurrency import Throughput
 from benchmarks.grid import (
     ELEMENTS,
     FULL,
+    FUNCTIONS,
     LAYOUTS,
     MEMORIES,
     QUICK,
@@ -58,7 +59,7 @@ from benchmarks.measure import Row, Timing, Turns
 
 AXES = {
     "dtype": ELEMENTS, "size": SIZES, "shape": SHAPES, "layout": LAYOUTS, "memory": MEMORIES, "threads": THREADS,
-    "policy": POLICIES,
+    "policy": POLICIES, "function": FUNCTIONS,
 }  # fmt: skip
 BOTH = pytest.mark.parametrize("slices", [FULL, QUICK], ids=["full", "quick"])
 
@@ -118,6 +119,18 @@ def test_other_policies_and_fresh_results_have_the_cells_that_they_are_compared_
             assert replace(cell, memory="out") in cells
 
 
+def test_each_function_of_a_standard_is_timed_beside_subtract_and_checked_against_the_same_answer():
+    cells = set(cells_of(FULL))
+    own = [cell for cell in cells if cell.function != "subtract"]
+    assert {(cell.function, cell.size) for cell in own} == {(name, n) for name in FUNCTIONS[1:] for n in (16, 4096)}
+    for cell in own:
+        assert replace(cell, function="subtract") in cells
+        made = operands.make(cell)
+        row = Row(cell)
+        forms = measure.enter(made, [peers.Minuend(), peers.NumPy()], 1, row)
+        assert (set(forms), row.refused, row.wrong) == ({"minuend", "numpy"}, {}, {})
+
+
 def test_bytes_moved_count_each_operand_once():
     assert Cell("float32", 1 << 10).moved == 3 * 4096
     assert Cell("float32", 1 << 10, "scalar").moved == 2 * 4096 + 4
@@ -142,7 +155,7 @@ def test_filters_keep_what_they_name():
             "colour=red",
             (
                 "'colour=red' names no axis; expected AXIS=VALUE[,VALUE] with one of "
-                "dtype, size, shape, layout, memory, threads, policy"
+                "dtype, size, shape, layout, memory, threads, policy, function"
             ),
         ),
         ("threads=all,2", "axis threads has no '2'; it has all, 1"),
@@ -546,12 +559,12 @@ def test_a_policy_is_held_against_a_pass_of_wrap_or_what_the_machine_moves():
 
 
 def test_every_promise_about_cells_finds_cells_in_the_full_grid():
-    rows = [row(cell, 1.0, 1.0, numpy=10.0, torch=10.0) for cell in cells_of(FULL)]
+    rows = [row(cell, 1e-7, 1e-7, numpy=1e-6, torch=1e-6) for cell in cells_of(FULL)]
     found = checks.cell_checks(rows)
     assert [check.promise for check in found if not check.passed] == [
         "saturate and widen, speed per byte by wrap's"
     ] * 0
-    assert len(found) == 13
+    assert len(found) == 15
 
 
 def test_the_page_holds_every_time_the_machine_and_what_was_wrong():

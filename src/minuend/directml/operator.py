@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from minuend.arrays.overlap import null_step
-from minuend.arrays.plan import plan
+from minuend.arrays.plan import Plan, plan
 from minuend.core.shapes import Broadcast
 from minuend.directml.api.desc import TensorDesc
 from minuend.directml.api.enums import DML_TENSOR_FLAGS
@@ -60,22 +61,70 @@ def element_wise_subtract(
     >>> list(out[:6])
     [0, 0, 254, 3, 3, 1]
     """
+    work = _work_of(feature_level, a_desc, b_desc, output_desc)
+    x, y, target = (_plain(a, work.totals[0]), _plain(b, work.totals[1]), _plain(output, work.totals[2]))
+    if (
+        x is None or y is None or target is None or not target.flags.writeable
+        or not ((a is output and work.in_place[0]) or not np.may_share_memory(x, target))
+        or not ((b is output and work.in_place[1]) or not np.may_share_memory(y, target))
+    ):  # fmt: skip
+        op = work.op
+        names = (*op.inputs.names, *op.outputs.names)
+        descs = dict(zip(names, (a_desc, b_desc, output_desc), strict=True))
+        memory = {name: _memory(name, descs[name], buffer) for name, buffer in zip(names, (a, b, output), strict=True)}
+        _check_ranges(op, descs, memory)
+        x, y, target = memory.values()
+    work.plan.run(x, y, target, work.output_strides, "wrap")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a feature level and three descriptions decide together; they violate no rule.
+
+    Attributes:
+        op: the level's row. plan: both inputs. output_strides: in bytes. totals: bytes of the three tensors.
+        in_place: whether the output may have A's range, and B's.
+    """
+
+    op: OpVersion
+    plan: Plan
+    output_strides: tuple[int, ...]
+    totals: tuple[int, int, int]
+    in_place: tuple[bool, bool]
+
+
+_WORKS: dict[tuple[object, ...], _Work] = {}
+_MOST_WORKS = 1024
+
+
+def _work_of(feature_level: object, a: TensorDesc, b: TensorDesc, output: TensorDesc) -> _Work:
+    """Return what was decided of descriptions like these, or decide it."""
+    if not (type(a) is type(b) is type(output) is TensorDesc and type(feature_level) is str):
+        return _decide(feature_level, a, b, output)
+    key = feature_level, a.key, b.key, output.key
+    work = _WORKS.get(key)
+    if work is None:
+        work = _decide(feature_level, a, b, output)
+        if len(_WORKS) >= _MOST_WORKS:
+            _WORKS.clear()
+        _WORKS[key] = work
+    return work
+
+
+def _decide(feature_level: object, a: TensorDesc, b: TensorDesc, output: TensorDesc) -> _Work:
     op = spec("directml", feature_level)
-    names = (*op.inputs.names, *op.outputs.names)
-    descs = dict(zip(names, (a_desc, b_desc, output_desc), strict=True))
-    check_descs(op, descs)
-    memory = {name: _memory(name, descs[name], buffer) for name, buffer in zip(names, (a, b, output), strict=True)}
-    _check_ranges(op, descs, memory)
-    _compute(op, descs, memory)
-
-
-def _compute(op: OpVersion, descs: Descs, memory: Mapping[str, Memory]) -> None:
-    element = descs[op.inputs.names[0]].element
-    a, b, output = (memory[n][: d.extent * element.itemsize].view(element.memory) for n, d in descs.items())
-    steps = [tuple(step * element.itemsize for step in desc.element_strides) for desc in descs.values()]
-    sizes = descs[op.inputs.names[0]].sizes
-    work = plan(op.computes, element, Broadcast(sizes), (sizes, steps[0]), (sizes, steps[1]))
-    work.run(a, b, output, steps[2], "wrap")
+    descs = (a, b, output)
+    check_descs(op, dict(zip((*op.inputs.names, *op.outputs.names), descs, strict=True)))
+    size = a.element.itemsize
+    a_strides, b_strides, output_strides = (tuple(step * size for step in desc.element_strides) for desc in descs)
+    totals = a.total_tensor_size_in_bytes, b.total_tensor_size_in_bytes, output.total_tensor_size_in_bytes
+    return _Work(
+        op,
+        plan(op.computes, a.element, Broadcast(a.sizes), (a.sizes, a_strides), (a.sizes, b_strides)),
+        output_strides,
+        totals,
+        ((totals[0], a_strides) == (totals[2], output_strides), (totals[1], b_strides) == (totals[2], output_strides)),
+    )
 
 
 # ---- the rules of three descriptions --------------------------------------------------------------------------
@@ -167,6 +216,23 @@ def _sharing(output: TensorDesc, step: tuple[int, ...]) -> str:
 
 
 # ---- the rules of three buffers -------------------------------------------------------------------------------
+
+
+def _plain(buffer: Any, total: int) -> np.ndarray[Any, Any] | None:
+    """Return an array that begins where a buffer does; ``None`` where the rules below have to look at the buffer."""
+    kind = type(buffer)
+    if kind is bytes or kind is bytearray:
+        return np.frombuffer(buffer, np.uint8) if len(buffer) >= total else None
+    if kind is memoryview and buffer.format == "B" and buffer.c_contiguous and buffer.nbytes >= total:
+        return np.frombuffer(buffer, np.uint8)
+    if kind is np.ndarray and buffer.nbytes >= total and buffer.flags.c_contiguous and _is_numbers(buffer.dtype):
+        return buffer  # type: ignore[no-any-return]
+    return None
+
+
+def _is_numbers(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of a dtype is bytes that a tensor may take: no objects, and in this machine's byte order."""
+    return not dtype.hasobject and dtype.itemsize > 0 and dtype.isnative
 
 
 def _memory(name: str, desc: TensorDesc, buffer: Any) -> Memory:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minuend.arrays.functions import Array, compute, operands
+import numpy as np
+
+from minuend.arrays.functions import Array, compute, operands, subtract
 from minuend.arrays.subclasses import wrap
 from minuend.errors import SpecError
 from minuend.onnx.versions import DIALECT
+from minuend.standards.array_calls import DECISIONS, Typed, shape_by_numpy
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 from minuend.standards.version import OpVersion
@@ -64,14 +68,36 @@ def sub(
     minuend.errors.DTypeError: Sub-7 takes no element type tensor(uint8) (it came with opset 14); expected \
 tensor(float16), tensor(float), tensor(double), tensor(int32), tensor(int64), tensor(uint32) or tensor(uint64)
     """
+    if (
+        type(a) is type(b) is np.ndarray
+        and (out is None or type(out) is np.ndarray)
+        and (opset is None or type(opset) is int)  # True and 14.0 would find what was cached of 1 and 14
+        and (axis is None or type(axis) is int)
+        and type(broadcast) is int
+        and consumed_inputs is None
+    ):
+        shape = _shape_by_numpy(opset, axis, broadcast, (a.dtype.type, a.shape), (b.dtype.type, b.shape))
+        if shape is not None:
+            return subtract(a, b.reshape(shape) if shape else b, out)
+    attributes = _stated(axis, broadcast)
+    if consumed_inputs is not None:
+        attributes["consumed_inputs"] = consumed_inputs
+    return run(DIALECT.resolve(opset), a, b, attributes, out)
+
+
+def _stated(axis: int | None, broadcast: int) -> dict[str, object]:
+    """Return the attributes that are not at their default; a version that lacks one takes its default too."""
     stated: dict[str, object] = {}
     if axis is not None:
         stated["axis"] = axis
-    if type(broadcast) is not int or broadcast != 0:  # the default; versions without the attribute take it too
+    if type(broadcast) is not int or broadcast != 0:
         stated["broadcast"] = broadcast
-    if consumed_inputs is not None:
-        stated["consumed_inputs"] = consumed_inputs
-    return run(DIALECT.resolve(opset), a, b, stated, out)
+    return stated
+
+
+@functools.lru_cache(maxsize=DECISIONS)
+def _shape_by_numpy(opset: int | None, axis: int | None, broadcast: int, a: Typed, b: Typed) -> tuple[int, ...] | None:
+    return shape_by_numpy(DIALECT.resolve(opset), a, b, _stated(axis, broadcast))
 
 
 def run(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from minuend.arrays.functions import Array, compute, operands, scalar
+from minuend.arrays.functions import subtract as subtract_arrays
 from minuend.arrays.subclasses import wrap
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast
 from minuend.errors import DTypeError
 from minuend.openvino.tensor import Tensor
 from minuend.openvino.versions import SPELLINGS, SUBTRACT_1
+from minuend.standards import array_calls
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 
@@ -58,11 +61,27 @@ def subtract(a: Any, b: Any, /, *, auto_broadcast: str = "numpy", axis: int = -1
     array([[-1,  0,  1],
            [ 1,  2,  3]], dtype=int8)
     """
+    if (
+        type(a) is type(b) is np.ndarray
+        and (out is None or type(out) is np.ndarray)
+        and type(auto_broadcast) is str
+        and type(axis) is int  # True and 1.0 would find what was cached of 1
+    ):
+        shape = _shape_by_numpy(auto_broadcast, axis, (a.dtype.type, a.shape), (b.dtype.type, b.shape))
+        if shape is not None:
+            return subtract_arrays(a, b.reshape(shape) if shape else b, out)
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         return _subtract_tensors(a, b, auto_broadcast, axis, out)
     x, y, element = operands(a, b)
     found = compute(SUBTRACT_1.computes, element, _joined((x, element), (y, element), auto_broadcast, axis), x, y, out)
     return found if out is not None else wrap(SUBTRACT_1.computes, found, a, b)
+
+
+@functools.lru_cache(maxsize=array_calls.DECISIONS)
+def _shape_by_numpy(
+    auto_broadcast: str, axis: int, a: array_calls.Typed, b: array_calls.Typed
+) -> tuple[int, ...] | None:
+    return array_calls.shape_by_numpy(SUBTRACT_1, a, b, {"auto_broadcast": auto_broadcast, "axis": axis})
 
 
 Typed: TypeAlias = tuple[Array, ElementType]
