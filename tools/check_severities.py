@@ -22,11 +22,14 @@ from minuend.runtimes.answers import EVERY
 from minuend.runtimes.pattern_cases import GraphCase, _Ran
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.severity import rank
-from minuend.runtimes.table import Answers, Key, with_all_that_rounds
+from minuend.runtimes.table import Key, Table, with_all_that_rounds
 
 
-def violations(key: Key, case: GraphCase, known: Answers, runtime: Runtime, draw: int) -> list[str]:
+def violations(key: Key, case: GraphCase, table: Table, runtime: Runtime, draw: int) -> list[str]:
     """Return how a runtime breaks on other inputs what is known of a case."""
+    known = table.cells[key]
+    if not known and table.cannot_show(key.pattern, key.dtype):  # a verdict says unknown
+        return []
     probing = pattern_cases.graph_probing()
     known = with_all_that_rounds(known, key.pattern) if key.dtype in NARROW else known
     built = probing.build(case)
@@ -65,7 +68,7 @@ def main() -> None:
             key, case = rows[i]
             for draw in range(given.draws):
                 counts["runs"] += 1
-                for text in violations(key, case, table.cells[key], runtime, 1000 * given.seed + draw + 2):
+                for text in violations(key, case, table, runtime, 1000 * given.seed + draw + 2):
                     counts["violations"] += 1
                     print(f"{key.pattern} ({key.dtype}, {key.setting}{', ' * bool(key.form)}{key.form}): {text}")
     print(f"{runtime.name}@{runtime.release}: {len(order):,} cases, {counts['runs']:,} runs,"

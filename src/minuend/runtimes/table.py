@@ -163,7 +163,7 @@ class Table:
         found = self._known(match, dtype, dynamic, hint)
         if found and dtype in NARROW:
             found = with_all_that_rounds(found, match.pattern)
-        return None if found == {} and self._cannot_show(match.pattern, dtype) else found
+        return None if found == {} and self.cannot_show(match.pattern, dtype) else found
 
     def witness(self, match: Match, dtype: str, dynamic: bool, hint: str, names: Sequence[str]) -> Witness | None:
         """Return what shows that a match differs; ``None`` where nothing does.
@@ -180,7 +180,7 @@ class Table:
         keys = itertools.product(settings, patterns, forms)
         return self.shown.find((pattern_key(two, dtype, one, three) for one, two, three in keys), names)
 
-    def _cannot_show(self, pattern: Pattern, dtype: str) -> bool:
+    def cannot_show(self, pattern: Pattern, dtype: str) -> bool:
         """Whether a deviation is out of reach of the numbers that a case is measured with.
 
         Their inputs are no number that a constant is, and no finite one overflows with a constant. So they show neither
