@@ -69,11 +69,12 @@ class Rows:
 
     @functools.cached_property
     def _by_text(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        own: list[list[Mapping[str, Any]]] = [[] for _ in self._patterns]
+        texts = tuple(map(str, self._patterns))
+        found: dict[str, list[Mapping[str, Any]]] = {text: [] for text in texts}  # a list may name a pattern twice
         for row in self.rows:
             for i in row["patterns"]:
-                own[i].append(row)
-        return dict(zip(map(str, self._patterns), own, strict=True))
+                found[texts[i]].append(row)
+        return found
 
 
 def rows_of(cells: Mapping[Key, Content]) -> tuple[list[str], list[tuple[dict[str, Any], Content]]]:
