@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -11,7 +16,7 @@ from minuend.core.elements import TYPES
 from minuend.models.matching import ADJACENT, THROUGH, Match
 from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
-from minuend.models.patterns import Op, X, less
+from minuend.models.patterns import Op, X, less, pattern_of, plain
 from minuend.runtimes import case_list, pattern_cases, targets
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.quirks import quirks
@@ -19,6 +24,7 @@ from minuend.runtimes.running import Output, Refused
 from minuend.runtimes.table import DEFAULTS, DYNAMIC, STATIC, Table, pattern_key
 
 MEASURED = [name for name in targets.names() if targets.find(name).table.has_patterns]
+MEASURED_FILES = Path(targets.__file__).parent / "measured"
 CASES = {}
 for _, one in pattern_cases.queried(""):
     CASES.setdefault((str(one.pattern), one.dtype, one.form), one)
@@ -156,6 +162,31 @@ def test_cases_that_are_measured_elsewhere_keep_both_processors():
 
 def test_the_list_of_cases_is_what_the_grammar_asks():
     assert case_list.measured() == {key for key, _ in pattern_cases.queried("f32")}
+    assert case_list.digest() == case_list.digest_of(case_list.measured())
+
+
+def test_files_write_a_pattern_in_the_form_that_it_is_found_by():
+    every = [path for path in MEASURED_FILES.rglob("*.json") if path.parent.name != "witnesses"]
+    texts = {str(one) for path in every for one in json.loads(path.read_text("utf-8"))["patterns"]}
+    assert len(texts) > 3000
+    assert all(str(plain(pattern_of(ast.literal_eval(text)))) == text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"])
+def test_cells_that_are_looked_up_one_by_one_are_those_that_are_listed(name):
+    table = targets.load(targets.dump(targets.find(name))).table
+    assert not table.cells.keys() - case_list.measured() - table.nodes.keys()
+    assert len(list(table.cells)) == len(table.cells) == len({**table.nodes, **table.patterns})
+    for key in case_list.measured():
+        assert table.cells.get(key) == table.patterns.get(key)
+    assert table.has_default == any(key.setting in DEFAULTS.values() for key in table.cells)
+
+
+def test_a_pattern_that_a_file_spells_otherwise_is_found():
+    text = targets.dump(targets.find("openvino-cpu@2026.4.1"))
+    spelled = re.sub(r'^  (\["\w+", .*\])(,?)$', r'  {"place": 0, "call": \1}\2', text, flags=re.MULTILINE)
+    assert spelled != text
+    assert targets.dump(targets.load(spelled)) == targets.dump(targets.load(text))
 
 
 # ---- look-up ----------------------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from typing import Any
 
-from minuend.models.patterns import Pattern, pattern_of
-from minuend.runtimes.rows import keys, lines_of, rows_of
+from minuend.models.patterns import Pattern
+from minuend.runtimes.rows import Rows, lines_of, rows_of
 from minuend.runtimes.table import DEFAULTS, Key
 
 CASES = "graph cases.json"
@@ -19,7 +20,21 @@ CASES = "graph cases.json"
 @functools.cache
 def measured() -> frozenset[Key]:
     """Return every case that releases are measured with."""
-    return listed_in(resources.files("minuend.runtimes").joinpath("measured", CASES).read_text("utf-8"))
+    return frozenset(rows().keys())
+
+
+@functools.cache
+def rows() -> Rows:
+    """Return the rows of this package's list."""
+    return Rows(_data())
+
+
+@functools.cache
+def _data() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(
+        resources.files("minuend.runtimes").joinpath("measured", CASES).read_text("utf-8")
+    )
+    return found
 
 
 def without_defaults(cases: Iterable[Key]) -> Iterator[Key]:
@@ -27,16 +42,14 @@ def without_defaults(cases: Iterable[Key]) -> Iterator[Key]:
     return (key for key in cases if key.setting not in DEFAULTS.values())
 
 
-def listed_in(text: str) -> frozenset[Key]:
+def listed_in(text: str) -> Rows:
     """Read the cases that the text of :data:`CASES` lists."""
-    data = json.loads(text)
-    patterns = tuple(map(pattern_of, data["patterns"]))
-    return frozenset(key for row in data["rows"] for key in keys(row, [patterns[i] for i in row["patterns"]]))
+    return Rows(json.loads(text))
 
 
 def forget() -> None:
     """Read the list again where it is requested next: its file was written."""
-    for one in (measured, by_text, digest):
+    for one in (measured, rows, _data, by_text):
         one.cache_clear()
 
 
@@ -46,10 +59,15 @@ def by_text() -> Mapping[str, Pattern]:
     return {str(pattern): pattern for pattern in dict.fromkeys(key.pattern for key in measured())}
 
 
-@functools.cache
 def digest() -> str:
     """Return what tells this package's list of cases from others: a file leaves out what is fine, list by list."""
-    text = "\n".join("\t".join(names) for names in sorted(map(printed, measured())))
+    found: str = _data()["digest"]
+    return found
+
+
+def digest_of(cases: Iterable[Key]) -> str:
+    """Return the digest of a list of cases; :data:`CASES` states it, since all keys are needed to compute it."""
+    text = "\n".join("\t".join(names) for names in sorted(map(printed, set(cases))))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -65,5 +83,6 @@ def _text(pattern: Pattern) -> str:
 
 def dump(cases: Sequence[Key]) -> str:
     """Write the cases that releases are measured with as the text of :data:`CASES`."""
-    patterns, rows = rows_of(dict.fromkeys(cases, ""))
-    return "{\n" + lines_of({"patterns": patterns, "rows": [json.dumps(row) for row, _ in rows]}) + "\n}\n"
+    patterns, found = rows_of(dict.fromkeys(cases, ""))
+    lines = lines_of({"patterns": patterns, "rows": [json.dumps(row) for row, _ in found]})
+    return f'{{\n"digest": "{digest_of(cases)}",\n{lines}\n}}\n'

@@ -6,6 +6,7 @@ combination. A row of nodes by themselves has :data:`OF_NODES`, another one :dat
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 
 from minuend.models.constants import positions_of, word_of
 from minuend.models.matching import ADJACENT
-from minuend.models.patterns import Pattern, plain
+from minuend.models.patterns import Pattern, pattern_of, plain
 from minuend.runtimes.merging import merge
 from minuend.runtimes.table import STATIC, Key
 
@@ -39,6 +40,41 @@ def keys(row: Mapping[str, Any], patterns: Iterable[Pattern]) -> Iterator[Key]:
     opversions, dtypes, relations, constants, settings, forms = (row.get(name) or ELSE[name] for name in FIELDS[1:])
     positions = map(positions_of, constants)
     return map(Key._make, itertools.product(patterns, opversions, dtypes, relations, positions, settings, forms))
+
+
+class Rows:
+    """Rows of a file, found by a pattern that they hold for.
+
+    Args:
+        data: the file's ``"patterns"``, as :func:`~minuend.models.patterns.plain` writes them, and its ``"rows"``.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._patterns: Sequence[object] = data["patterns"]
+        self.rows: Sequence[Mapping[str, Any]] = data["rows"]
+
+    def of(self, pattern: Pattern) -> Sequence[Mapping[str, Any]]:
+        """Return the rows that hold for a pattern, in the file's order."""
+        return self._by_text.get(str(plain(pattern)), ())
+
+    def patterns(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[Pattern]:
+        """Yield the patterns for which any of some rows of this file holds, each once."""
+        numbers = dict.fromkeys(itertools.chain.from_iterable(row["patterns"] for row in rows))
+        return (pattern_of(self._patterns[i]) for i in numbers)
+
+    def keys(self) -> Iterator[Key]:
+        """Yield every key for which a row holds."""
+        patterns = tuple(map(pattern_of, self._patterns))
+        return (key for row in self.rows for key in keys(row, [patterns[i] for i in row["patterns"]]))
+
+    @functools.cached_property
+    def _by_text(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        texts = tuple(map(str, self._patterns))
+        found: dict[str, list[Mapping[str, Any]]] = {text: [] for text in texts}  # a list may name a pattern twice
+        for row in self.rows:
+            for i in row["patterns"]:
+                found[texts[i]].append(row)
+        return found
 
 
 def rows_of(cells: Mapping[Key, Content]) -> tuple[list[str], list[tuple[dict[str, Any], Content]]]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from minuend.core.elements import TYPES
 from minuend.models.constants import Constants, positions_of
@@ -82,10 +82,23 @@ def nodes(*rows: NodeRow) -> Table:
     4
     """
     cells: dict[Key, Answers] = {}
+    parsed = functools.cache(parse_version)  # each of thousands of rows names one of some versions
     for *names, answers in rows:
         for opversion, dtype, relation, word in itertools.product(*names):
-            cells[node_key(parse_version(opversion), dtype, relation, positions_of(word))] = answers
+            cells[node_key(parsed(opversion), dtype, relation, positions_of(word))] = answers
     return Table(cells)
+
+
+@runtime_checkable
+class ByPattern(Protocol):
+    """Cells that are made when they are wanted: see :mod:`minuend.runtimes.cells`."""
+
+    @property
+    def nodes(self) -> Mapping[Key, Answers]:
+        """The cells of nodes by themselves."""
+
+    def with_settings(self, settings: Collection[str], /) -> Iterator[Key]:
+        """Yield the keys of patterns that were measured in one of some settings."""
 
 
 class Shown(Protocol):
@@ -112,6 +125,8 @@ class Table:
     @functools.cached_property
     def nodes(self) -> Mapping[Key, Answers]:
         """The cells of nodes by themselves."""
+        if isinstance(self.cells, ByPattern):
+            return self.cells.nodes
         return {key: answers for key, answers in self.cells.items() if key.opversion}
 
     @functools.cached_property
@@ -127,6 +142,8 @@ class Table:
     @functools.cached_property
     def has_default(self) -> bool:
         """Whether the runtime has a precision of its own by default, so that a hint changes answers."""
+        if isinstance(self.cells, ByPattern):
+            return any(True for _ in self.cells.with_settings(DEFAULTS.values()))
         return any(key.setting in DEFAULTS.values() for key in self.cells)
 
     def with_patterns(self, other: Table) -> Table:

@@ -17,18 +17,17 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from minuend.errors import FileFormatError, SpecError, shown
 from minuend.models.constants import word_of
-from minuend.models.patterns import judged, pattern_of
-from minuend.operators import BY_ONNX
-from minuend.plain import grouped
+from minuend.models.patterns import Pattern, pattern_of, plain
 from minuend.runtimes import case_list, file_form, older_formats
-from minuend.runtimes.answers import answer_of, plain_answer
+from minuend.runtimes.answers import plain_answer
+from minuend.runtimes.cells import Cells
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.rows import keys, lines_of, rows_of
+from minuend.runtimes.rows import Rows, keys, lines_of, rows_of
 from minuend.runtimes.table import Answers, Key, Table
 from minuend.runtimes.target import Target
 
@@ -65,12 +64,12 @@ def load(text: str, name: str = "") -> Target:
         if not _PLAIN_NAME.fullmatch(data[key]):
             wanted = "a name of letters, digits, '.', '_', '+' and '-'"
             raise FileFormatError(f"{place}.{key} is {shown(data[key])}; expected {wanted}")
-    _check_once(data, place)
-    return target_of(data)
-
-
-def _check_once(data: Mapping[str, Any], place: str) -> None:
     patterns = tuple(map(pattern_of, data["patterns"]))
+    _check_once(data, patterns, place)
+    return target_of({**data, "patterns": list(map(plain, patterns))})
+
+
+def _check_once(data: Mapping[str, Any], patterns: Sequence[Pattern], place: str) -> None:
     seen = set()
     for key in (key for row in data["rows"] for key in keys(row, [patterns[i] for i in row["patterns"]])):
         if key in seen:  # at the first one: rows of all names could go on for hours
@@ -80,7 +79,7 @@ def _check_once(data: Mapping[str, Any], place: str) -> None:
         seen.add(key)
 
 
-def target_of(data: Mapping[str, Any], listed: Iterable[Key] | None = None) -> Target:
+def target_of(data: Mapping[str, Any], listed: Rows | None = None) -> Target:
     """Return the target of a file's data that has the form of one: :func:`load` checks it, and nothing here does.
 
     Args:
@@ -89,29 +88,11 @@ def target_of(data: Mapping[str, Any], listed: Iterable[Key] | None = None) -> T
     plain = {key: data[key] for key in file_form.WHAT}
     # A case that a file does not name is fine: of another list that would be said of cases that were not measured.
     if listed is None and "cases" in data and data["cases"] == case_list.digest():
-        listed = case_list.measured()
+        listed = case_list.rows()
     cpus = data.get("patterns_cpu", "") if listed is not None else ""
-    if listed is not None and not quirks(data["runtime"]).hints:
-        listed = case_list.without_defaults(listed)
-    table = Table(_cells(data, listed), tuple(filter(None, cpus.split(BETWEEN_CPUS))))
+    cells = Cells(data, listed, defaults=bool(quirks(data["runtime"]).hints))
+    table = Table(cells, tuple(filter(None, cpus.split(BETWEEN_CPUS))))
     return Target(table=table, isa=tuple(data.get("isa", ())), **plain)
-
-
-def _cells(data: Mapping[str, Any], listed: Iterable[Key] | None) -> Mapping[Key, Answers]:
-    left_out = set(map(tuple, data.get("unmeasured", ())))
-    cells: dict[Key, Answers] = {key: {} for key in listed or () if (key.dtype, key.setting) not in left_out}
-    patterns = tuple(map(pattern_of, data["patterns"]))
-    for row in data["rows"]:
-        if listed is None and "opversions" not in row:
-            continue
-        for operator, own in grouped((judged(patterns[i]), patterns[i]) for i in row["patterns"]).items():
-            if "answers" not in row:
-                for key in keys(row, own):
-                    cells.pop(key, None)
-                continue
-            answers = {name: answer_of(one, BY_ONNX[operator]) for name, one in row["answers"].items()}
-            cells |= dict.fromkeys(keys(row, own), answers)
-    return cells
 
 
 def is_file(name: object) -> TypeGuard[str | os.PathLike[str]]:
