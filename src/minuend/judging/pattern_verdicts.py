@@ -282,7 +282,7 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     place = next(
         (i for i in reversed(places) if occurrence.operands[i].constant and _is_zero(occurrence.operands[i])), None
     )
-    if not target.table.has_patterns or place is None or occurrence.two_constants:
+    if place is None or occurrence.two_constants or not target.table.has_patterns:
         return None
     range_, operand = occurrence.operands[place], node.operands[place]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
