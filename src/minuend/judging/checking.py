@@ -146,9 +146,13 @@ def examine(opened: Model, judging: Judging, title: str) -> Report:
 
 
 def tolerating(report: Report, tolerances: Tolerances) -> Report:
-    """Return a report with the findings marked that are tolerated."""
+    """Return a report with the findings and runs marked that are tolerated."""
     findings = (replace(one, tolerated=tolerances.of(one.target).covers(one)) for one in report.findings)
-    return replace(report, findings=tuple(findings))
+    trials = (
+        replace(one, tolerated=one.severity if one.severity in tolerances.of(one.target).severities else None)
+        for one in report.trials
+    )
+    return replace(report, findings=tuple(findings), trials=tuple(trials))
 
 
 def _check_inputs(inputs: Mapping[str, object], assumed: Assumptions) -> None:

@@ -90,7 +90,10 @@ def answered(name: str, got: Array, own: Array, verdict: Verdict) -> Answered:
         verdict.farthest,
     )
     if got.shape != own.shape or got.dtype != own.dtype:
-        return replace(known, unequal=own.size)
+        return replace(known, unequal=own.size, numbers=known.different)
+    both_nan = np.not_equal(got, got) & np.not_equal(own, own)
+    other = np.asarray(verdict.unlike) & np.not_equal(got, own) & ~both_nan  # no zeros of two signs
+    known = replace(known, numbers=int(other.sum()))
     unequal = differing(got, own)
     if not unequal.any():
         return known

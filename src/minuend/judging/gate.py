@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from minuend.errors import FileFormatError, MinuendError, SpecError, shown
 from minuend.judging.checking import examine
@@ -125,7 +125,8 @@ def _summary(looked: Looked) -> dict[str, object]:
         "counted": len(looked.failures) + len(looked.failed_trials),
         "accepted": sum(bool(one.accepted) for one in looked.findings)
         + sum(bool(one.accepted) for one in looked.trials),
-        "tolerated": sum(one.tolerated is not None for one in looked.findings),
+        "tolerated": sum(one.tolerated is not None for one in looked.findings)
+        + sum(one.tolerated is not None for one in looked.trials),
         "assumed": looked.assumed,
     }
 
@@ -313,13 +314,16 @@ def _marked(report: Report, config: Config, used: set[tuple[str, int]]) -> Repor
         return covering[0].reason if covering else ""
 
     findings = (_with_reason(one, reason(one.target, called(one), one.verdict)) for one in report.findings)
-    trials = (replace(one, accepted=reason(one.target, (WHOLE,), one.verdict)) for one in report.trials)
+    trials = (_with_reason(one, reason(one.target, (WHOLE,), one.verdict)) for one in report.trials)
     return replace(report, findings=tuple(findings), trials=tuple(trials))
 
 
-def _with_reason(finding: Finding, reason: str) -> Finding:
-    """A finding that is accepted for a reason, ``""`` for none, whether or not it is tolerated besides."""
-    return replace(finding, accepted=reason, tolerated=None if reason else finding.tolerated)
+Found = TypeVar("Found", Finding, Trial)
+
+
+def _with_reason(found: Found, reason: str) -> Found:
+    """What is accepted for a reason, ``""`` for none, whether or not it is tolerated besides."""
+    return replace(found, accepted=reason, tolerated=None if reason else found.tolerated)
 
 
 def called(finding: Finding) -> tuple[str, ...]:

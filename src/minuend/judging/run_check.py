@@ -292,6 +292,7 @@ def _added(known: Answered | None, one: Answered) -> Answered:
         unequal=known.unequal + one.unequal,
         ulps=max((count for count in (known.ulps, one.ulps) if count is not None), default=None),
         distance=max(known.distance, one.distance),
+        numbers=known.numbers + one.numbers,
     )
 
 

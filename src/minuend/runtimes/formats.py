@@ -116,7 +116,7 @@ def _why_skipped(found: Finding | Trial) -> str:
     """Return why a finding or a run does not count; ``""`` where its verdict says so."""
     if found.accepted:
         return f"accepted: {found.accepted}"
-    return f"tolerated: {found.tolerated}" if isinstance(found, Finding) and found.tolerated is not None else ""
+    return "" if found.tolerated is None else f"tolerated: {found.tolerated}"
 
 
 def _broken(model: Unread) -> ElementTree.Element:

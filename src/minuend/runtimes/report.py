@@ -65,7 +65,9 @@ class Report:
     @property
     def failed_trials(self) -> tuple[Trial, ...]:
         """The runs that count."""
-        return tuple(one for one in self.trials if one.verdict in self.fail_on and not one.accepted)
+        return tuple(
+            one for one in self.trials if one.verdict in self.fail_on and not one.accepted and not one.tolerated
+        )
 
     @property
     def ok(self) -> bool:

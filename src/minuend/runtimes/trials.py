@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from minuend.plain import LEFT_OUT
+
+if TYPE_CHECKING:
+    from minuend.runtimes.severity import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class Answered:
         farthest: how far the farthest was from float64's, where that is bounded.
         unequal: how many have other bits than the contract's own evaluation. ulps, distance: how far the farthest of
             those is from it; ``None`` for no ulps where they are not counted.
+        numbers: how many of those that differ are another number: no zero of the other sign.
     """
 
     name: str
@@ -39,6 +45,7 @@ class Answered:
     unequal: int = 0
     ulps: int | None = None
     distance: float = 0.0
+    numbers: int = field(default=0, metadata=LEFT_OUT)
 
 
 def closeness(outputs: Sequence[Answered]) -> str:
@@ -96,6 +103,7 @@ class Trial:
             these inputs. notes: what a reader should know.
         refused: its message, where it does not run the model. unlike: why there is nothing to compare with.
         accepted: why somebody accepts what came of it, so that it does not count.
+        tolerated: the severity for which it does not count; ``None`` where it is not tolerated.
     """
 
     target: str
@@ -110,6 +118,13 @@ class Trial:
     refused: str = ""
     unlike: str = ""
     accepted: str = ""
+    tolerated: Severity | None = None
+
+    @property
+    def severity(self) -> Severity | None:
+        """How bad it is that outputs differ, where that is only the sign of zeros; else ``None``."""
+        signs = self.verdict == "different-numbers" and not any(one.numbers for one in self.outputs)
+        return "sign-of-zero" if signs else None
 
     @property
     def ok(self) -> bool:
@@ -133,5 +148,6 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """Return the trial as plain data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "accepted"}
-        return data | {"ok": self.ok} | ({"accepted": self.accepted} if self.accepted else {})
+        marks = {"accepted": self.accepted, "tolerated": self.tolerated}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in marks}
+        return data | {"ok": self.ok} | {name: one for name, one in marks.items() if one}

@@ -270,7 +270,9 @@ class _Pages:
     def _summary(self, report: Report) -> list[str]:
         ran = [
             self.tr(
-                "unmodified on {runtime}: {outcome}", runtime=one.runtime, outcome=one.told if one.ok else outcome(one)
+                "unmodified on {runtime}: {outcome}",
+                runtime=one.runtime,
+                outcome=one.told if one.ok else self._marked(outcome(one), one),
             )
             for one in report.trials
             if not one.accepted
@@ -279,6 +281,9 @@ class _Pages:
         if not nodes:
             return [f"{report.title}{self.tr(self.nouns.lacking)}", *ran]
         return [self.language.labelled(report.title, self._counted(nodes)), *self._targets(report), *ran]
+
+    def _marked(self, what: str, trial: Trial) -> str:
+        return what if trial.tolerated is None else self.tr(_MARKS["tolerated"], what=what)
 
     def _targets(self, report: Report) -> Iterator[str]:
         """How many nodes deviate on which targets, a line for each verdict; then the targets without a deviation."""
