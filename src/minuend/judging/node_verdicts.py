@@ -118,7 +118,8 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
         worse = around.verdict == "different-numbers" and rank(around.severity) > rank(alone.severity)
         besides = () if around.verdict == "ok" else around.deviations or (UNKNOWN,)
         found = _around(occurrence, target, alone, around, *alone.reasons) if worse else alone
-        return replace(found, deviations=(*alone.deviations, *besides))
+        # No hint or rewrite of the pattern makes a node right that is wrong in isolation.
+        return replace(found, deviations=(*alone.deviations, *besides), pattern=None, hint="")
     if WORST.index(alone.verdict) <= WORST.index(around.verdict):
         return alone
     return _around(occurrence, target, alone, around)
