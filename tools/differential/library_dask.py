@@ -212,32 +212,43 @@ def refusal(case: Case, a: Any, b: Any, x: Any, y: Any) -> Reasons:
     at_once = tuple(_of_kinds(case, a, b))
     kinds = zip((case.a, case.b), case.blocks, strict=True)
     unseen = tuple(why for kind, block in kinds if kind == "dask" for why in UNSEEN.get(block, ()))
-    if at_once or unseen:
-        return Reasons(at_once, unseen)
+    found = tuple(_of_values(x, y))
+    if at_once or unseen or found:
+        return Reasons((*at_once, *found), unseen)
+    return _of_shapes(case, a, b, x, y)
+
+
+def _of_values(x: Any, y: Any) -> Iterator[Why]:
+    """Element types and numbers that are not subtracted, whatever holds them."""
     types = list(dict.fromkeys(one.dtype.name for one in (x, y) if hasattr(one, "dtype")))
     if lacked := [name for name in types if name not in NUMBERS]:
-        return Reasons(tuple(Reason.TYPE(repr(name)) for name in lacked))
+        # Texts are named by their lengths, which an element does not share with its array.
+        yield from (Reason.TYPE(repr(name).rstrip("0123456789'")) for name in lacked)
+        return
     if len(types) > 1:
-        return Reasons((Reason.TYPES(f"a is of {types[0]} and b of {types[1]};"),))
+        yield Reason.TYPES(f"a is of {types[0]} and b of {types[1]};")
+        return
     number = next((one for one in (x, y) if type(one) in (int, float)), None)
     if number is not None and types[0] in values.INTEGERS:
         if isinstance(number, float):
-            return Reasons((Reason.FLOAT(number, types[0]),))
+            yield Reason.FLOAT(number, types[0])
+            return
         low, high = values.limits(types[0])
         if not low <= number <= high:
-            return Reasons((Reason.INT(number, types[0]),))
+            yield Reason.INT(number, types[0])
     elif number is not None:
         try:
             values.operand(types[0], number)
         except values.Refused:
-            return Reasons((Reason.NUMBER(number),))
-    return _of_shapes(case, a, b, x, y)
+            yield Reason.NUMBER(number)
 
 
 def _of_kinds(case: Case, a: Any, b: Any) -> Iterator[Why]:
     """Objects that are not subtracted, whatever is in them."""
     if case.out:
         yield Reason.OUT("Dask arrays")
+        if "masked numpy" in (case.a, case.b):
+            yield Reason.OUT_MASK()
     if {"bag", "list"} & {case.a, case.b}:
         yield Reason.OTHER_KIND()
     for one, kind, block in zip((a, b), (case.a, case.b), case.blocks, strict=True):

@@ -38,6 +38,7 @@ class Reason(Enum):
     SHAPES = "ShapeError", r"do not broadcast"
     # arrays of Dask
     OUT = "ShapeError", r"^out does not go with "
+    OUT_MASK = "DTypeError", r"^out is no masked array, so the mask would be lost"
     OTHER_KIND = "DTypeError", r"^[ab] is a .* beside a dask\.array\.Array; nothing is converted"
     BLOCKS = "DTypeError", r"^[ab] is a dask\.array\.Array of .* blocks, which are no arrays"
     OWN_UFUNC = "DTypeError", r"^[ab] is a \S+, whose own __array_ufunc__ carries more than its numbers"
