@@ -19,7 +19,7 @@ from minuend.judging.pattern_verdicts import severities
 from minuend.models.matching import NARROW
 from minuend.runtimes import pattern_cases, targets
 from minuend.runtimes.answers import EVERY
-from minuend.runtimes.pattern_cases import GraphCase, _Ran
+from minuend.runtimes.pattern_cases import GraphCase, Ran
 from minuend.runtimes.running import Runtime
 from minuend.runtimes.severity import rank
 from minuend.runtimes.table import Key, Table, with_all_that_rounds
@@ -34,8 +34,8 @@ def violations(key: Key, case: GraphCase, table: Table, runtime: Runtime, draw: 
     known = with_all_that_rounds(known, key.pattern) if key.dtype in NARROW else known
     built = probing.build(case)
     fed = {name: pattern_cases.elements(feed, name, i, draw) for i, (name, feed) in enumerate(built.feeds.items())}
-    ran = pattern_cases._run(case, runtime, probing.FORM, built, fed, draw)
-    if not isinstance(ran, _Ran):
+    ran = pattern_cases.run_case(case, runtime, probing.FORM, built, fed, draw)
+    if not isinstance(ran, Ran):
         return []
     found = []
     for name, one in pattern_cases.classified(case, built, ran).items():

@@ -134,7 +134,7 @@ def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer
 
 
 @dataclass(frozen=True, slots=True)
-class _Ran:
+class Ran:
     """A case on some inputs.
 
     Attributes:
@@ -150,16 +150,16 @@ class _Ran:
 def _answer_on(case: GraphCase, runtime: Runtime, form: str, built: Built, again: int) -> Answers | None:
     """The answer on one set of values."""
     fed = {name: elements(feed, name, i, again) for i, (name, feed) in enumerate(built.feeds.items())}
-    ran = _run(case, runtime, form, built, fed, again)
-    if not isinstance(ran, _Ran):
+    ran = run_case(case, runtime, form, built, fed, again)
+    if not isinstance(ran, Ran):
         return ran
     found = classified(case, built, ran)
     return {name: _with_witness(one, ran, case, runtime, form, built) for name, one in found.items()}
 
 
-def _run(
+def run_case(
     case: GraphCase, runtime: Runtime, form: str, built: Built, fed: dict[str, Array], inputs: Any
-) -> _Ran | Answers | None:
+) -> Ran | Answers | None:
     """Run a case on inputs, which a key stands for.
 
     Returns:
@@ -190,7 +190,7 @@ def _run(
     if got.shape != expected.codes.shape:
         message = f"the result has shape {got.shape}, not {expected.codes.shape}"
         return {EVERY: Answer("different-numbers", message=message)}
-    return _Ran(fed, (a, b, difference), whole[0], expected)
+    return Ran(fed, (a, b, difference), whole[0], expected)
 
 
 class _Latest(threading.local):
@@ -231,7 +231,7 @@ class Deviating:
     places: Sequence[int]
 
 
-def classified(case: GraphCase, built: Built, ran: _Ran) -> Mapping[str, Deviating]:
+def classified(case: GraphCase, built: Built, ran: Ran) -> Mapping[str, Deviating]:
     """Return what deviates, by value class; :data:`EVERY` where an element depends on several differences."""
     a, b, difference = ran.operands
     element = TYPES[case.dtype]
@@ -266,7 +266,7 @@ def _with_only(found: Deviating, name: str, element: ElementType, pairs: Collect
     return replace(found, answer=replace(found.answer, only=only))
 
 
-def _unlike(case: GraphCase, built: Built, ran: _Ran) -> Array:
+def _unlike(case: GraphCase, built: Built, ran: Ran) -> Array:
     """Where results differ; what a reader makes of a NaN is its own, unless it differs between nodes."""
     got, wanted, difference = ran.got.codes, ran.expected.codes, ran.operands[2]
     unlike: Array = got != wanted if ran.got.element is None else values.differ(ran.got.element, got, wanted)
@@ -292,7 +292,7 @@ def _farthest(got: Output, wanted: Codes, wrong: Array) -> list[int]:
     return found
 
 
-def _deviating(built: Built, ran: _Ran, places: Sequence[int], pattern: Pattern) -> Deviating:
+def _deviating(built: Built, ran: Ran, places: Sequence[int], pattern: Pattern) -> Deviating:
     """What some elements of a class show."""
     shape = ran.got.codes.shape
     terms, known = _spread(built.terms, ran.fed, shape), _spread(ran.operands, ran.fed, shape)
@@ -316,7 +316,7 @@ def as_can_be(answer: Answer, pattern: Pattern) -> Answer:
     return replace(answer, severities=tuple(one for one in SEVERITIES if one in found), ulps=0)
 
 
-def _severity(ran: _Ran, place: int, operands: Sequence[float]) -> tuple[Severity, int]:
+def _severity(ran: Ran, place: int, operands: Sequence[float]) -> tuple[Severity, int]:
     """How bad one element is, and how far from the expected one in ulps."""
     element = ran.got.element
     if element is None:  # truth values
@@ -352,7 +352,7 @@ def _number(array: Array, place: int) -> float:
     return values.number(element, int(code) & ((1 << element.bits) - 1))
 
 
-def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
+def _with_witness(found: Deviating, ran: Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
     """An answer with a witness: numbers that show the deviation where each fills an input."""
     answer, only = found.answer, found.answer.only
     for place in found.places[:_TRIED]:
@@ -361,8 +361,8 @@ def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime
             for name, feed in built.feeds.items()
         }
         key = [array.tobytes() for array in fed.values()]
-        again = _run(case, runtime, form, built, fed, key)
-        shown = _shown(case, built, again) if isinstance(again, _Ran) else None
+        again = run_case(case, runtime, form, built, fed, key)
+        shown = _shown(case, built, again) if isinstance(again, Ran) else None
         if shown is not None:
             shown = replace(as_can_be(shown, case.pattern), only=only)  # inputs that are filled have others
             answer = worse(answer, shown) if answer.witness is not None else worse(shown, answer)
@@ -371,7 +371,7 @@ def _with_witness(found: Deviating, ran: _Ran, case: GraphCase, runtime: Runtime
     return answer
 
 
-def _filled(ran: _Ran, name: str, place: int, axes: Collection[int]) -> Array:
+def _filled(ran: Ran, name: str, place: int, axes: Collection[int]) -> Array:
     """An input with what one element of the result is made of all over it; where that is not known, any element."""
     array = ran.fed[name]
     kept = _along(array, place, axes, ran.got.codes.shape)
@@ -390,7 +390,7 @@ def _along(array: Array, place: int, axes: Collection[int], shape: tuple[int, ..
     return kept if axes else kept.reshape(())
 
 
-def _shown(case: GraphCase, built: Built, ran: _Ran) -> Answer | None:
+def _shown(case: GraphCase, built: Built, ran: Ran) -> Answer | None:
     """What the worst element of a case shows whose inputs are filled."""
     shape, alone = ran.got.codes.shape, is_alone(case.pattern)
     wrong = np.flatnonzero(_unlike(case, built, ran))

@@ -115,14 +115,14 @@ def _shown(part: Part, width: int) -> Any:
         return _grid(part)
     if isinstance(part, str):
         return Text(escaped(part))
-    told, indent = escaped(part.text), cell_len(part.label)
+    content, indent = escaped(part.text), cell_len(part.label)
     if part.command:
-        lines = continued(told, width - indent).split("\n")
+        lines = continued(content, width - indent).split("\n")
         return Text(part.label + f"\n{' ' * indent}".join(lines), no_wrap=True, overflow="ignore")
     grid = Grid.grid()
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(escaped(part.label)), Text(told))
+    grid.add_row(Text(escaped(part.label)), Text(content))
     return grid
 
 
