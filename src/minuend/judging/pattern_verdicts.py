@@ -112,9 +112,7 @@ def pattern_verdict(
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
         if wrong := [one for one in found if one.verdict == verdict]:
-            chosen = max(
-                wrong, key=lambda one: (not one.hint, max((rank(each.severity) for each in one.deviations), default=-1))
-            )
+            chosen = max(wrong, key=lambda one: (not one.hint, rank(one.severity)))
             return replace(chosen, deviations=tuple(each for one in found for each in one.deviations or (UNKNOWN,)))
     if unknown := tuple(one.pattern for one in found if one.pattern is not None):
         helps = {one.hint for one in found}
@@ -240,9 +238,8 @@ def _deviating(
     values = () if EVERY in wrong else tuple(wrong)
     setting = setting_of(target.runtime, hint)
     why = PrecisionLower(pattern, setting, values) if setting else PatternComputedOtherwise(pattern, values)
-    worst_first = sorted(
-        wrong, key=lambda name: -max(rank(one.severity) for one in wrong[name].deviations(TYPES[dtype]))
-    )
+    ranks = {name: max(rank(one.severity) for one in wrong[name].deviations(TYPES[dtype])) for name in wrong}
+    worst_first = sorted(wrong, key=ranks.__getitem__, reverse=True)
     witness = next((wrong[name].witness for name in worst_first if wrong[name].witness is not None), None)
     witness = witness or shown(worst_first)
     if witness is not None and not is_alone(pattern):
@@ -278,10 +275,8 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     ``None`` where no operand is one, or where it was not measured.
     """
     operator = occurrence.op.computes
-    places = [one.place for one in operator.identities if one.constant == 0]
-    place = next(
-        (i for i in reversed(places) if occurrence.operands[i].constant and _is_zero(occurrence.operands[i])), None
-    )
+    zeros = [i for i in occurrence.constants if _is_zero(occurrence.operands[i])]
+    place = next((one.place for one in reversed(operator.identities) if one.constant == 0 and one.place in zeros), None)
     if place is None or occurrence.two_constants or not target.table.has_patterns:
         return None
     range_, operand = occurrence.operands[place], node.operands[place]
