@@ -43,7 +43,7 @@ def violations(key: Key, case: GraphCase, table: Table, runtime: Runtime, draw: 
         if answer is None:
             found.append(f"{name}: not known to differ; {', '.join(one.answer.severities)}")
             continue
-        promised = severities(key.dtype, key.pattern, {name: answer})
+        promised = severities(key.dtype, {name: answer})
         if None in promised:
             continue
         worst = max(map(rank, promised))

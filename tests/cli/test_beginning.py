@@ -57,9 +57,9 @@ def test_the_file_has_every_key_with_a_comment(capfd: pytest.CaptureFixture[str]
     assert [part.splitlines()[-1].partition(" = ")[0] for part in parts[:5]] == [
         "models", "targets", "fail-on", "tolerate", "# hint"
     ]  # fmt: skip
-    told = "".join(line.removeprefix("# ") + "\n" for part in parts[4:] for line in part.splitlines()[1:])
-    assert parse("minuend.toml", told).usual.hint == "f32"
-    assert parse("minuend.toml", told).accepts[0].reason == "ids are below 2**31"
+    text = "".join(line.removeprefix("# ") + "\n" for part in parts[4:] for line in part.splitlines()[1:])
+    assert parse("minuend.toml", text).usual.hint == "f32"
+    assert parse("minuend.toml", text).accepts[0].reason == "ids are below 2**31"
 
 
 @pytest.mark.usefixtures("here")

@@ -16,7 +16,7 @@ from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
-from minuend.models.patterns import RESULT, Op, Pattern, Term, X, can_enlarge_errors, is_alone
+from minuend.models.patterns import RESULT, Op, Pattern, Term, X, is_alone
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
@@ -180,7 +180,7 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternV
     pattern = Folded(match.pattern)
     if rule and answers and not match.later:
         reason = ConstantsNotRounded(pattern, dtype)
-        deviating = _deviations(dtype, match.pattern, answers)
+        deviating = _deviations(dtype, answers)
         yield PatternVerdict("different-numbers", reason, pattern, unlike=_unlike(answers), deviations=deviating)
         return
     yield PatternVerdict("unknown", pattern=pattern)
@@ -199,27 +199,18 @@ def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, cla
     return ""
 
 
-def severities(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> list[Severity | None]:
-    """Return how bad answers of a pattern of an element type can be; ``None`` where it is not known."""
-    return [one.severity for one in _deviations(dtype, pattern, wrong)]
+def severities(dtype: str, wrong: Mapping[str, Answer]) -> list[Severity | None]:
+    """Return how bad answers of an element type can be; ``None`` where it is not known."""
+    return [one.severity for one in _deviations(dtype, wrong)]
 
 
-def _deviations(dtype: str, pattern: Pattern, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:
-    """How bad answers of a pattern are: what was measured, and what other numbers can make of it.
-
-    Where cancellation enlarges an error, a distance that was measured is no bound; next to zero the least number is
-    all there is of a subnormal one.
-    """
-    enlarged = can_enlarge_errors(pattern)
+def _deviations(dtype: str, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:
+    """How bad answers are: what was measured; of a subnormal number the least one can be all that there is."""
     found = []
     for name, answer in wrong.items():
         for one in answer.deviations(TYPES[dtype]):
-            if enlarged and one.severity in ("rounding", "numbers"):
-                found.append(Deviation("numbers"))
-            elif name == "subnormal" and one.severity in ("sign-of-zero", "rounding"):
-                found.append(Deviation("subnormal"))
-            else:
-                found.append(one)
+            small = name == "subnormal" and one.severity in ("sign-of-zero", "rounding")
+            found.append(Deviation("subnormal") if small else one)
     return tuple(found)
 
 
@@ -244,7 +235,7 @@ def _deviating(
     witness = witness or shown(worst_first)
     if witness is not None and not is_alone(pattern):
         witness = replace(witness, pattern=pattern)
-    deviating = _deviations(dtype, pattern, wrong)
+    deviating = _deviations(dtype, wrong)
     return PatternVerdict("different-numbers", why, pattern, hint, _unlike(wrong), witness, deviating)
 
 
