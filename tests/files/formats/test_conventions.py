@@ -432,7 +432,7 @@ def test_a_plain_file_with_scales_and_attributes_follows_the_conventions(tmp_pat
         assert len(file) == 3
     subtract_files(path, path, str(tmp_path / "c.nc"))
     assert np.array_equal(load(str(tmp_path / "c.nc")).d, [0, 0, np.nan, 0], equal_nan=True)
-    assert load(str(tmp_path / "c.nc")).d.attrs == {"units": "m"}
+    assert load(str(tmp_path / "c.nc")).d.attrs == {"units": "m", "flag": True, "z": 1j}
 
 
 @pytest.mark.parametrize("kind", FORMATS)

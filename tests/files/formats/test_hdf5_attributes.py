@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -131,14 +132,83 @@ def test_coordinates_have_their_own_types_of_attributes_too(tmp_path: Path) -> N
         assert c[c["x"].attrs["of"]].name == "/v"
 
 
-@pytest.mark.parametrize("suffix", [".nc", ".zarr", ".npy"])
-def test_other_formats_lack_them(tmp_path: Path, suffix: str) -> None:
-    path = one(tmp_path / "a.h5")
-    subtract_files(path, path, f"{tmp_path}/c{suffix}")
+LACKING = "is of a type that {} lacks, and is left out"
+
+
+def left_out(report: Any, lacking: str) -> set[str]:
+    """The attributes of the variable that a report says are not written, each with a reason."""
+    assert all(note.endswith(lacking) for note in report.notes if " of 'v' " in note)
+    return {note.split("'")[1] for note in report.notes if " of 'v' " in note}
+
+
+def test_netcdf_has_records_of_numbers_and_enumerations(tmp_path: Path) -> None:
+    netcdf = pytest.importorskip("netCDF4")
+    values = VALUES | {"flag": (True, None), "z": (np.array([1 + 2j]), None), "half": (np.float16([1, 2]), None)}
+    path = one(tmp_path / "a.h5", values)
+    report = subtract_files(path, path, str(tmp_path / "c.nc"))
+    lost = {"records with gaps", "nested", "no record", "lengths", "one length", "opaque"}
+    assert left_out(report, LACKING.format("netCDF")) == lost
+    with netcdf.Dataset(tmp_path / "c.nc") as c:
+        assert {*c["v"].ncattrs()} == values.keys() - lost
+        assert c["v"].record.tolist() == (1, 2.5)
+        assert c["v"].z.tolist() == (1, 2)
+        assert c["v"].half.tolist() == [1, 2]
+        assert (c["v"].state, c["v"].states.tolist(), c["v"].flag) == (1, [1, 0], 1)
+        assert c["v"].getncattr("no number").size == 0
+        names = {"off": 0, "on": 1}
+        assert names in [one.enum_dict for one in c.enumtypes.values()]
+    again = subtract_files(f"{tmp_path}/c.nc", f"{tmp_path}/c.nc", str(tmp_path / "d.h5"))
+    assert again.notes == ()
+    with h5py.File(tmp_path / "d.h5") as d:
+        assert {"record", "z", "states", "flag"} <= d["v"].attrs.keys()
+        assert h5py.check_enum_dtype(d["v"].attrs.get_id("states").dtype) == names
+
+
+def test_zarr_has_what_json_holds(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    path = one(tmp_path / "a.h5", {"texts": (np.array([b"ab", b"c"]), None), **VALUES})
+    report = subtract_files(path, path, str(tmp_path / "c.zarr"))
+    names = {*VALUES, "texts"}
+    whole = {"texts", "letters", "Latin-1", "fixed text", "no text", "no letters"}
+    own = [note for note in report.notes if note.endswith("its numbers are written, without their names")]
+    assert [note.split("'")[1] for note in own if " of 'v' " in note] == ["state", "states"]
+    others = [note for note in report.notes if note not in own]
+    assert {note.split("'")[1] for note in others} == names - whole - {"state", "states"}
+    assert all(note.endswith(LACKING.format("JSON")) for note in others)
+    found = dict(zarr.open(str(tmp_path / "c.zarr")).attrs)
+    assert found.keys() == whole | {"state", "states"}
+    assert (found["texts"], found["states"]) == (["ab", "c"], [1, 0])
+
+
+JSON: dict[str, Any] = {
+    "nothing": None, "object": {"a": 1}, "uneven": [[1], [2, 3]], "large": 1 << 64, "end": ["a\0b", "c"], "": 5,
+    "lone \ud800": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("suffix", "more"), [(".h5", {"a": "a\0b"}), (".nc", {"square": [[1, 2], [3, 4]], "n" * 256: 1})]
+)
+def test_what_is_left_out_of_an_attribute_in_json_is_reported(
+    tmp_path: Path, suffix: str, more: dict[str, Any]
+) -> None:
+    zarr = pytest.importorskip("zarr")
+    path = tmp_path / "a.zarr"
+    zarr.create_group(path).create_array("v", data=np.arange(3.0), dimension_names=["x"])
+    header = path / "v" / "zarr.json"
+    stated = json.loads(header.read_text()) | {"attributes": {**JSON, **more, "flags": [True, False], "units": "m"}}
+    header.write_text(json.dumps(stated))
+    report = subtract_files(str(path), str(path), f"{tmp_path}/c{suffix}")
+    assert len(report.notes) == len(JSON) + len(more)
+    assert all("the attribute '" in note and note.endswith(", and is left out") for note in report.notes)
+    with h5py.File(f"{tmp_path}/c{suffix}") as c:
+        own = {k: v for k, v in c["v"].attrs.items() if not k.startswith(("_", "DIMENSION"))}
+        assert own.pop("flags").tolist() == [True, False]
+        assert own in ({"units": "m"}, {"units": b"m"})
     if suffix == ".nc":
-        with h5py.File(f"{tmp_path}/c.nc") as c:
-            assert {"state", "no text"} <= c["v"].attrs.keys()
-            assert not {"record", "no number", "lengths"} & c["v"].attrs.keys()
+        netcdf = pytest.importorskip("netCDF4")
+        with netcdf.Dataset(f"{tmp_path}/c.nc") as c:  # which does not open an attribute of two axes
+            assert [*c["v"].ncattrs()] == ["units", "flags"]
 
 
 def test_an_attribute_that_h5py_does_not_read_leaves_its_dataset_readable(tmp_path: Path) -> None:
@@ -152,7 +222,12 @@ def test_an_attribute_that_h5py_does_not_read_leaves_its_dataset_readable(tmp_pa
         latin.insert(b"\xe9", 0, h5py.h5t.NATIVE_INT32)
         h5py.h5a.create(file["v"].id, b"latin", latin, space)
         file["v"].attrs["level"] = 4
-    subtract_files(path, path, str(tmp_path / "c.h5"))
+    for suffix in (".h5", ".nc"):
+        report = subtract_files(path, path, f"{tmp_path}/c{suffix}")
+        assert sorted(report.notes) == [
+            f"the attribute {name!r} of 'v' is of a type that is not read, and is left out"
+            for name in ("latin", "records", "when")
+        ]
     with h5py.File(tmp_path / "c.h5") as c:
         assert {**c["v"].attrs} == {"level": 4}
 

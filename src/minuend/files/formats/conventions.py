@@ -338,3 +338,17 @@ def groups_of(results: Sequence[Result]) -> dict[str, Attributes]:
             if not group or result.name.startswith(f"{group}/"):
                 found.setdefault(group, {k: v for k, v in attributes.items() if k != "coordinates"})
     return found
+
+
+def owners(
+    results: Sequence[Result], companions: Mapping[str, Companion], groups: Groups
+) -> list[tuple[str, Attributes]]:
+    """Return all that has attributes in a file that is written: results, groups and what belongs to results.
+
+    What says where nodata and coordinates are is written anew, and not among them.
+    """
+    anew = {FILL, "coordinates", "grid_mapping"}
+    found = [(result.name, result.about.attributes) for result in results]
+    found += [(f"/{group}", attributes) for group, attributes in groups.items()]
+    found += [(name, one.attributes) for name, one in companions.items()]
+    return [(owner, {k: v for k, v in attributes.items() if k not in anew}) for owner, attributes in found]

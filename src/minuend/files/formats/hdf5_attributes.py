@@ -14,7 +14,12 @@ from typing import Any, cast
 import numpy as np
 
 from minuend.files.base import clipped
+from minuend.files.formats.coordinates import Attributes
 from minuend.files.streaming.reading import Array
+
+_NETCDFS = frozenset(np.dtype(code) for code in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"))
+_LONGEST_NAME = 255
+"""Bytes of a name in netCDF."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,11 @@ class Own:
     value: Array | None = field(compare=False)
 
 
+@dataclass(frozen=True)
+class Unread:
+    """An attribute of a type that is not read, or whose name is no text: it goes to no other file."""
+
+
 # ---- reading ----------------------------------------------------------------------------------------------------
 
 
@@ -118,7 +128,7 @@ def value_of(stated: Mapping[str, Any], parts: Sequence[bytes]) -> Any:
         for k, one in enumerate(stated["list"]):
             values[k] = value_of(one, parts)
         return values.reshape(stated["shape"])
-    return None
+    return Unread()
 
 
 def _of_its_type(described: Mapping[str, Any], stated: Mapping[str, Any], parts: Sequence[bytes]) -> Any:
@@ -143,6 +153,84 @@ def _filled(dtype: np.dtype[Any], stated: Mapping[str, Any], parts: Sequence[byt
         return found
     found = np.empty(stated.get("shape", ()), dtype.base)
     found[...] = value_of(stated, parts)
+    return found
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------
+
+
+def is_name(name: str, *, netcdf: bool) -> bool:
+    """Whether a file has attributes of a name."""
+    raw = name.encode(errors="surrogatepass")
+    is_text = bool(raw) and b"\0" not in raw and raw == name.encode(errors="replace")
+    return is_text and not (netcdf and len(raw) > _LONGEST_NAME)
+
+
+def as_attribute(value: Any, *, netcdf: bool) -> Any:
+    """Return a value of any format as an HDF5 file has it, or one of netCDF; ``None`` where the format lacks it.
+
+    netCDF's attributes have one axis, or none. Of its types beside numbers and texts, records of numbers and
+    enumerations are written.
+    """
+    if isinstance(value, Own):
+        return value if not netcdf or _is_netcdfs_record(value) else None
+    if isinstance(value, Text) and not netcdf:
+        import h5py
+
+        return h5py.Empty(value.dtype) if value.raw is None else np.array(value.raw, value.dtype)
+    if isinstance(value, str):
+        text = value.encode(errors="replace").decode()
+        return None if "\0" in text and not netcdf else text  # the length ends such a text in netCDF alone
+    if value is None or isinstance(value, Mapping | Unread):
+        return None
+    try:
+        found = np.asarray(value)
+    except ValueError:  # lists of lists that differ in length
+        return None
+    if netcdf and found.ndim > 1:
+        return None
+    if found.size and all(isinstance(one, str) for one in found.flat):
+        texts = [one.encode(errors="replace").decode() for one in found.flat]
+        return None if any("\0" in one for one in texts) else np.array(texts, object).reshape(found.shape)
+    if found.dtype.hasobject or found.dtype.kind == "U":
+        return None
+    if netcdf:
+        found = found.astype(np.float32) if found.dtype == np.float16 else found
+        is_plain = found.dtype.kind == "S" or found.dtype.newbyteorder("=") in _NETCDFS or is_typed(found)
+    else:
+        is_plain = not isinstance(value, list) or found.dtype.kind in "iufb"
+    return (found[()] if np.isscalar(value) else found) if is_plain else None
+
+
+def is_typed(value: Any) -> bool:
+    """Whether netCDF reads a value, as :func:`as_attribute` has it, by a type that its file has under a name."""
+    dtype = getattr(value, "dtype", None)
+    if not isinstance(dtype, np.dtype):
+        return False
+    return dtype.kind in "bc" or (dtype.kind in "iu" and "enum" in (dtype.metadata or {}))
+
+
+def _is_netcdfs_record(one: Own) -> bool:
+    """Whether an attribute is numbers without elements, or records of numbers."""
+    if one.value is None:
+        return one.dtype.newbyteorder("=") in _NETCDFS and not one.dtype.metadata
+    fields: Mapping[str, Any] = one.dtype.fields or {}
+    plain = all(row[0].base.newbyteorder("=") in _NETCDFS and not row[0].base.metadata for row in fields.values())
+    return bool(fields) and plain and one.value.ndim < 2
+
+
+def left_out(owner: str, attributes: Attributes, *, netcdf: bool) -> list[str]:
+    """Say which attributes are not written, but for those that refer to what is not in the file."""
+    lacks = "netCDF" if netcdf else "HDF5"
+    found = []
+    for name, value in attributes.items():
+        what = f"the attribute {clipped(name)} of {clipped(owner)}"
+        if isinstance(value, Unread):
+            found.append(f"{what} is of a type that is not read, and is left out")
+        elif not is_name(name, netcdf=netcdf):
+            found.append(f"{what} has a name that {lacks} lacks, and is left out")
+        elif as_attribute(value, netcdf=netcdf) is None:
+            found.append(f"{what} is of a type that {lacks} lacks, and is left out")
     return found
 
 

@@ -33,5 +33,5 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes refer to what is not in the file."""
-    return netcdf_hdf5.notes(path, results)
+    """Say which attributes are left out."""
+    return netcdf_hdf5.notes(path, results, netcdf=False)

@@ -59,3 +59,8 @@ def check(path: str, results: Sequence[Result]) -> None:
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write variables one after the other, with what belongs to A's."""
     netcdf_hdf5.write(path, results, netcdf=True)
+
+
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which attributes are left out."""
+    return netcdf_hdf5.notes(path, results, netcdf=True)

@@ -19,7 +19,20 @@ from minuend.files.base import Result, clipped
 from minuend.files.formats import conventions, hdf5
 from minuend.files.formats.conventions import Groups, Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts, text_of_letters
-from minuend.files.formats.hdf5_attributes import Own, Reference, Text, called, is_lost, references, with_references
+from minuend.files.formats.hdf5_attributes import (
+    Own,
+    Reference,
+    Text,
+    Unread,
+    as_attribute,
+    called,
+    is_lost,
+    is_name,
+    is_typed,
+    left_out,
+    references,
+    with_references,
+)
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import outside_signals
 from minuend.files.streaming.regions import bands
@@ -46,7 +59,7 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
 
     Args:
         path: the file. every_type: as for ``open_tensors``.
-        netcdf: whether attributes of types that netCDF lacks are left out.
+        netcdf: whether ``CLASS`` and ``NAME`` are netCDF's own attributes.
     """
     source, file, datasets = hdf5.opened_file(path)
     found: dict[str, Variable] = {}
@@ -157,30 +170,32 @@ def _axis(dataset: Any, k: int, numbered: Mapping[int, Any]) -> Axis:
 
 
 def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
-    """Return attributes that are text or numbers: references and the like mean places in the file.
+    """Return a file's attributes but for those that say what refers to what, which are written anew.
 
-    Those of types that netCDF lacks (bool, complex numbers, records) are left out where ``netcdf`` says so.
+    netCDF's own are hidden, and those of dimension scales.
     """
     found: dict[str, Any] = {}
     hidden = _HIDDEN if netcdf or _is_scale_by(attributes) else _HIDDEN - {"CLASS", "NAME"}
     for name, value in attributes.items():
-        if name in hidden or name != _text(name):
+        if name in hidden:
             continue
-        if not netcdf and isinstance(value, Text | Own):
+        if name != _text(name):
+            found[_text(name)] = Unread()
+        elif isinstance(value, Text | Own | Unread):
             found[name] = value
-        elif isinstance(value, np.ndarray) and not netcdf and value.dtype.metadata and value.dtype.kind in "iu":
+        elif isinstance(value, np.ndarray) and value.dtype.metadata and value.dtype.kind in "iu":
             found[name] = value  # of an enumeration, whose names are its type's
         elif isinstance(value, np.ndarray) and value.dtype.kind in "iufS" and value.size:
             found[name] = value.ravel()[0] if value.size == 1 and value.dtype.kind != "S" else value
         elif isinstance(value, np.ndarray) and value.size and all(isinstance(one, str | bytes) for one in value.flat):
             texts = [_text(one) for one in value.flat]
-            found[name] = texts[0] if len(texts) == 1 else np.array(texts, object)
-        elif isinstance(value, np.generic) and value.dtype.kind in "iuf":
-            found[name] = value
+            found[name] = texts[0] if len(texts) == 1 else np.array(texts, object).reshape(value.shape)
         elif isinstance(value, str | bytes):
             found[name] = _text(value)
-        elif not netcdf and isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
+        elif isinstance(value, np.generic | np.ndarray) and not value.dtype.hasobject:
             found[name] = value
+        else:
+            found[name] = Unread()
     return found
 
 
@@ -242,7 +257,8 @@ class Writer:
         self._scales: dict[str, Any] = {}
         self._written: dict[str, Any] = {}
         self._axes: set[str] = set()
-        self._own: list[tuple[Any, str, Own]] = []
+        self._own: list[tuple[Any, str, Any]] = []
+        self._types: dict[str, Any] = {}
         self.later: list[hdf5.Later] = []
         self._check = check
 
@@ -344,13 +360,12 @@ class Writer:
 
     def _give(self, item: Any, attributes: Mapping[str, Any], fill: Any = None) -> None:
         for name, one in attributes.items():
-            value = None if name == conventions.FILL else self._as_attribute(one)
-            if value is None:
+            value = None if name == conventions.FILL else as_attribute(one, netcdf=self._netcdf)
+            if value is None or not is_name(name, netcdf=self._netcdf):
                 continue
-            if isinstance(one, Own):
-                self._own.append((item, name, one))
-                continue
-            if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            if isinstance(value, Own) or (self._netcdf and is_typed(value)):
+                self._own.append((item, name, value))
+            elif isinstance(value, np.ndarray) and value.dtype.hasobject:
                 item.attrs.create(name, value, dtype=self._package.string_dtype())
             elif not isinstance(value, str) or not self._netcdf:
                 item.attrs[name] = value
@@ -361,38 +376,33 @@ class Writer:
         if fill is not None:
             item.attrs[conventions.FILL] = np.array([fill])
 
-    def _as_attribute(self, value: Any) -> Any:
-        """Return a value of any format as an attribute has it; ``None`` where none does."""
-        if isinstance(value, Text) and not self._netcdf:
-            return self._package.Empty(value.dtype) if value.raw is None else np.array(value.raw, value.dtype)
-        if isinstance(value, Own):
-            return None if self._netcdf else value
-        if isinstance(value, str):
-            return value.encode(errors="replace").decode()
-        if isinstance(value, bool | np.bool_) or value is None or isinstance(value, Mapping):
-            return None if self._netcdf or not isinstance(value, bool | np.bool_) else np.bool_(value)
-        try:
-            found = np.asarray(value)
-        except ValueError:  # lists of lists that differ in length
-            return None
-        if found.size and all(isinstance(one, str) for one in found.flat):
-            texts = [one.encode(errors="replace").decode() for one in found.flat]
-            return np.array(texts, object).reshape(found.shape)
-        if found.dtype.hasobject or found.dtype.kind == "U":
-            return None
-        is_plain = (
-            found.dtype.kind in "iufS" if self._netcdf else not isinstance(value, list) or found.dtype.kind in "iufb"
-        )
-        return (found[()] if np.isscalar(value) else found) if is_plain else None
-
     def add_own_attributes(self) -> None:
-        """Give attributes of HDF5's own types, at the end; one that refers to what is not in the file is left out."""
+        """Give attributes of types that have no other format; one that refers to what is not in the file is left out.
+
+        It is done at the end, when all that they refer to is there.
+        """
         for item, name, one in self._own:
-            if one.value is None:
+            if not isinstance(one, Own):
+                value = np.asarray(one)
+                item.attrs.create(name, value, value.shape, self._type(value.dtype))
+            elif one.value is None:
                 item.attrs[name] = self._package.Empty(one.dtype)
             elif not any(is_lost(to, self._file) for to in references(one)):
                 value = with_references(one.value, self._reference)
-                item.attrs.create(name, value, value.shape, one.dtype)
+                item.attrs.create(name, value, value.shape, self._type(one.dtype))
+
+    def _type(self, dtype: Any) -> Any:
+        """Return a type as attributes have it: netCDF knows types by their names in the file alone."""
+        if not self._netcdf:
+            return dtype
+        stated = f"{dtype.descr} {self._package.check_enum_dtype(dtype)}"
+        if stated not in self._types:
+            number = len(self._types)
+            while f"type_{number}" in self._file:
+                number += 1
+            self._file[f"type_{number}"] = dtype
+            self._types[stated] = self._file[f"type_{number}"]
+        return self._types[stated]
 
     def _reference(self, to: Reference) -> Any:
         if to.nothing:
@@ -403,18 +413,20 @@ class Writer:
 # ---- references ----------------------------------------------------------------------------------------------------
 
 
-def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes refer to what is not in a file that is written."""
+def notes(path: str, results: Sequence[Result], *, netcdf: bool) -> tuple[str, ...]:
+    """Say which attributes are not in a file that is written: it lacks their type, or what they refer to."""
     companions, groups = conventions.companions(results), conventions.groups_of(results)
     axes = (axis.path for where in map(conventions.placed, results) for axis in where.axes)
     names = {*companions, *axes, *(result.name for result in results)}
     there = {"/"} | {f"/{'/'.join(name.split('/')[: k + 1])}" for name in names for k in range(name.count("/") + 1)}
-    owners = [(result.name, result.about.attributes) for result in results]
-    owners += [(f"/{group}", attributes) for group, attributes in groups.items()]
-    owners += [(name, one.attributes) for name, one in companions.items()]
-    return tuple(
-        f"the attribute {clipped(name)} of {clipped(owner)} refers to {called(lost[0], path)}, and is left out"
-        for owner, attributes in owners
-        for name, one in attributes.items()
-        if isinstance(one, Own) and (lost := [to for to in references(one) if is_lost(to, there)])
-    )
+    found = []
+    for owner, attributes in conventions.owners(results, companions, groups):
+        found += left_out(owner, attributes, netcdf=netcdf)
+        found += [
+            f"the attribute {clipped(name)} of {clipped(owner)} refers to {called(lost[0], path)}, and is left out"
+            for name, one in attributes.items()
+            if isinstance(one, Own)
+            and as_attribute(one, netcdf=netcdf) is not None
+            and (lost := [to for to in references(one) if is_lost(to, there)])
+        ]
+    return tuple(found)

@@ -293,6 +293,11 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     os.rmdir(spare)
 
 
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which attributes are left out."""
+    return zarr_conventions.left_out(results)
+
+
 def create(path: str, results: Sequence[Result]) -> None:
     """Write the headers of arrays without chunks to a folder, and those of the groups that they lie in.
 

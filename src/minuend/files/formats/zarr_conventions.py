@@ -164,11 +164,28 @@ def in_json(attributes: Mapping[str, object]) -> dict[str, object]:
     return {name: _plain(value) for name, value in attributes.items() if _is_json(value)}
 
 
+def left_out(results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which attributes JSON does not hold, or not whole."""
+    found = []
+    for owner, attributes in conventions.owners(
+        results, conventions.companions(results), conventions.groups_of(results)
+    ):
+        for name, value in attributes.items():
+            what = f"the attribute {clipped(name)} of {clipped(owner)}"
+            if not _is_json(value):
+                found.append(f"{what} is of a type that JSON lacks, and is left out")
+            elif isinstance(value, np.ndarray) and "enum" in (value.dtype.metadata or {}):
+                found.append(f"{what} is of an enumeration: its numbers are written, without their names")
+    return tuple(found)
+
+
 def _called(axes: Sequence[Axis]) -> list[str]:
     return [axis.name for axis in conventions.with_names(axes)]
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "S":  # texts of a fixed length, as HDF5 has them
+        return np.char.decode(value, "utf-8", "replace").tolist()
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 

@@ -42,3 +42,8 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
             regions, cells = itertools.tee(boxes(result.shape, output.grid))
             for region, block in zip(regions, ahead(result.part, cells, 5 * output.nbytes), strict=True):
                 output.put(region, block)
+
+
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which attributes are left out."""
+    return zarr.notes(path, results)
