@@ -163,6 +163,34 @@ def test_loops_and_branches_are_converted_inside():
             np.testing.assert_allclose(x, y, 1e-6, 1e-6)
 
 
+def test_a_body_that_becomes_that_of_a_loop_reads_values_of_the_graph_around_it():
+    model = parse("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (seq(float[2]) y) <float one = {1}, float two = {2}> {
+            elements = SequenceConstruct(one, two)
+            y = SequenceMap(elements) <body = turn (float element) => (float[2] v) {
+                w = Mul(x, element)
+                v = Neg(w)
+            }>
+        }""")
+    made, _, _ = convert_proto(model, 13)
+    assert [node.op_type for node in made.graph.node if node.op_type in ("Loop", "SequenceMap")] == ["Loop"]
+    given = {"x": np.float32([1, 2])}
+    (came,) = ReferenceEvaluator(made).run(None, given)
+    assert np.array_equal(came, [[-1, -2], [-2, -4]])
+
+
+def test_celu_of_a_value_without_axes_has_none():
+    model = parse("""
+        <ir_version: 8, opset_import: ["" : 12]>
+        g (float x) => (float y) { y = Celu <alpha = 2.0> (x) }""")
+    made, _, _ = convert_proto(model, 9)
+    for x in (np.float32(-1), np.float32(3)):
+        (came,) = ReferenceEvaluator(made).run(None, {"x": x})
+        assert came.shape == ()
+        assert np.isclose(came, max(x, 0) + min(0, 2 * np.expm1(x / 2)))
+
+
 def test_an_attribute_of_the_function_around_is_not_guessed():
     model = parse("""
         <ir_version: 8, opset_import: ["" : 13, "own" : 1]>

@@ -59,7 +59,17 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
     function.ParseFromString(data)
     if node.op_type == "LayerNormalization":
         _broadcast_to_the_input(function)
+    if node.op_type == "Celu":
+        _with_scalars(function)
     return function
+
+
+def _with_scalars(function: FunctionProto) -> None:
+    """Make scalars of constants of one element: ONNX's body of Celu gives an input without axes an axis by them."""
+    for node in function.node:
+        for a in node.attribute:
+            if node.op_type == "Constant" and list(a.t.dims) == [1]:
+                del a.t.dims[:]
 
 
 def _broadcast_to_the_input(function: FunctionProto) -> None:
@@ -140,11 +150,12 @@ def instantiate(function: FunctionProto, node: NodeProto, opset: int, scope: Sco
 def _rename(
     node: NodeProto, names: dict[str, str], scope: Scope, base: str, attributes: dict[str, AttributeProto]
 ) -> NodeProto:
-    for field in (node.input, node.output):
-        for i, name in enumerate(field):
-            if name not in names:
-                names[name] = scope.names.fresh(f"{base}_{name}")
-            field[i] = names[name]
+    for i, name in enumerate(node.input):  # one that is not known is of the graph around a node's own body
+        node.input[i] = names.get(name, name)
+    for i, name in enumerate(node.output):
+        if name not in names:
+            names[name] = scope.names.fresh(f"{base}_{name}")
+        node.output[i] = names[name]
     if node.name:
         node.name = f"{base}_{node.name}"
     fill_in(node, attributes)
