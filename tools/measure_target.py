@@ -1,9 +1,12 @@
 """Measure what one release of a runtime does, and write it beside the others of this checkout.
 
     python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [--graphs all] [--isa avx2] [-o FOLDER]
+    python tools/measure_target.py openvino-cpu --python OTHER_PYTHON --graphs looked-up [--minutes 9] [--models FOLDER]
 
 ``minuend measure`` does the same for anybody; here the list of graph cases is kept, too. ``--python`` names the Python
-of an environment that holds the release; NumPy and the runtime are all that it needs.
+of an environment that holds the release; NumPy and the runtime are all that it needs. ``--graphs looked-up`` measures
+what models look up, most often first, until the time is over: what is then not measured stays unknown, and so the file
+says.
 """
 
 from __future__ import annotations
@@ -11,22 +14,29 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from looked_up import MODELS, counted, ranked
 
 from minuend.files.transaction.writing import atomic
 from minuend.runtimes import case_list, pattern_cases, targets
+from minuend.runtimes.answers import Answer
 from minuend.runtimes.measuring import ALL, MISSING, NOT_SHOWN, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
 from minuend.runtimes.pattern_witnesses import WITNESSES, PatternWitnesses, with_witnesses, without_witnesses
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.table import Answers, Key, Table
 from minuend.runtimes.target import Target
 
-NONE = "none"
-"""Nodes alone are measured."""
+NONE, LOOKED_UP = "none", "looked-up"
+"""Nodes alone are measured; and what models look up, most often first."""
+
+_BETWEEN_WRITES = 180
+"""Seconds after which what was measured is written."""
 
 TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes" / "measured"
 
@@ -54,6 +64,66 @@ def measure(
     seconds = time.perf_counter() - start
     print(f"{target.name}: {len(target.table.cells):,} cases in {seconds:.0f} s → {path.name}", flush=True)
     return path
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is measured of patterns where time is short.
+
+    Attributes:
+        models: the folders of models that look it up. minutes: after which no more is begun.
+    """
+
+    models: Sequence[Path]
+    minutes: float
+
+
+def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chosen) -> Path:
+    """Measure what models look up and a release's file lacks, or has no severity of; return the file written.
+
+    It is written every few minutes, too: what is there when the tool is ended is good.
+    """
+    start = written = time.monotonic()
+    _write_cases()
+    with Runtime(runtime, python) as queried:
+        path = folder / f"{queried.name}@{queried.release}.json"
+        target = _load(path)
+        newest = targets.find(queried.name).table
+        groups = list(ranked(pattern_cases.rows_for(queried), counted(queried.name, chosen.models), newest))
+        done = queries = 0
+        for group in groups:
+            if done and time.monotonic() - start > 60 * chosen.minutes:
+                break
+            lacking = [row for row in group if _is_lacking(target.table.cells.get(row[0]))]
+            target = _with_cells(target, queried, pattern_cases.query(queried, lacking))
+            done, queries = done + 1, queries + len(lacking)
+            if time.monotonic() - written > _BETWEEN_WRITES:
+                _write(target, path)
+                written = time.monotonic()
+    _write(target, path)
+    seconds = time.monotonic() - start
+    groups_done = f"{done} of {len(groups)} groups"
+    print(f"{target.name}: {groups_done}, {queries:,} cases in {seconds:.0f} s → {path.name}", flush=True)
+    return path
+
+
+def _is_lacking(answers: Answers | None) -> bool:
+    """Whether a case is not known, or differs and nothing says how badly."""
+    return answers is None or any(map(_has_no_severity, answers.values()))
+
+
+def _has_no_severity(answer: Answer) -> bool:
+    shown = answer.witness is not None or answer.severities or answer.message
+    return answer.verdict == "different-numbers" and not shown
+
+
+def _with_cells(target: Target, queried: Runtime, found: Mapping[Key, Answers]) -> Target:
+    """Return a target with more cells of patterns; what another processor alone showed stays."""
+    if not found:
+        return target
+    cells = dict(target.table.cells)
+    cells |= {key: {**cells.get(key, {}), **one} for key, one in found.items()}
+    return replace(target, table=Table(cells, tuple(dict.fromkeys((*target.table.cpus, queried.cpu)))))
 
 
 def _write_cases() -> None:
@@ -118,13 +188,18 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     parser.add_argument(
         "--graphs",
-        choices=(ALL, MISSING, NOT_SHOWN, NONE),
+        choices=(ALL, MISSING, NOT_SHOWN, LOOKED_UP, NONE),
         default="",
         help="leave nodes as the file has them, or leave graphs out",
     )
     parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs: of these types alone")
+    parser.add_argument("--models", type=Path, nargs="+", default=[MODELS], help="with --graphs looked-up: folders")
+    parser.add_argument("--minutes", type=float, default=20, help="with --graphs looked-up: how long")
     parser.add_argument("--isa", default="", help="let it use no newer instruction sets than this")
     given = parser.parse_args()
+    if given.graphs == LOOKED_UP:
+        measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes))
+        return
     measure(given.runtime, given.python, given.output, given.graphs, given.types, given.isa)
 
 

@@ -388,7 +388,7 @@ def test_a_file_of_format_1_is_read_as_it_was_meant() -> None:
     known = targets.find("onnxruntime-cpu@1.31.1")
     data = _of_format_1(_of_format_2(json.loads(targets.dump(known))))
     assert known.table.has_patterns
-    assert targets.load(json.dumps(data)).table == known.table
+    assert targets.load(json.dumps(data)).table == targets.load(targets.dump(known)).table  # without witnesses' file
     other = targets.load(json.dumps({**data, "graph_cases": "of another list"})).table
     assert (other.nodes, other.has_patterns) == (known.table.nodes, False)
     data["graphs"] = [{**next(row for row in data["graphs"] if "unasked" not in row), "expressions": ["x + x"]}]

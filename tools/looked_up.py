@@ -1,0 +1,94 @@
+"""What models look up in measured tables, most often first: where time is short, a release is measured with that.
+
+Some answers are taken for others: of a constant for its special values, of adjacent operators for those behind a
+Reshape, of one setting for another. Cases between which that happens are a group, which is measured whole or not at
+all. What is measured before any group is what verdicts need of every model.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import minuend as mn
+from minuend.errors import MinuendError
+from minuend.models.matching import Match
+from minuend.models.patterns import Const, Op, Pattern, X, is_alone, replaced
+from minuend.runtimes import targets
+from minuend.runtimes.answers import EVERY
+from minuend.runtimes.pattern_cases import GraphCase
+from minuend.runtimes.table import DEFAULTS, STATIC, WIDE, Answers, Key, Table
+
+MODELS = Path(__file__).resolve().parents[1] / "tests" / "data" / "models"
+"""Exports of the modules of ``tools/corpus``."""
+
+Group = tuple[Pattern, str]
+"""A pattern with an ordinary constant in the place of special ones, and an element type."""
+
+Row = tuple[Key, GraphCase]
+
+
+@dataclass(frozen=True)
+class _Watched(Table):
+    """A table that notes which groups are looked up in it."""
+
+    seen: set[Group] = field(default_factory=set)
+
+    def find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        """Return what was measured of a match; see :meth:`Table.find`."""
+        self.seen.update((_ordinary(match.pattern), one) for one in {dtype, *([WIDE] if match.exact else [])})
+        return super().find(match, dtype, dynamic, hint)
+
+
+def counted(runtime: str, folders: Iterable[Path]) -> Counter[Group]:
+    """Return in how many models of some folders each group is looked up on a runtime's newest release."""
+    known = targets.find(runtime)
+    found: Counter[Group] = Counter()
+    for path in sorted(one for folder in folders for one in folder.rglob("*.onnx")):
+        table = _Watched(known.table.cells, known.table.cpus)
+        try:
+            mn.check(str(path), replace(known, table=table))
+        except MinuendError as error:
+            print(f"{path.name}: {error}", file=sys.stderr)
+        found.update(table.seen)
+    return found
+
+
+def ranked(rows: Sequence[Row], counts: Mapping[Group, int], newest: Table) -> Iterator[list[Row]]:
+    """Yield cases that are measured together: first what verdicts need of every model, then what most models look up.
+
+    Args:
+        rows: every case of a runtime. counts: in how many models a group is looked up. newest: what is known of
+            another release of it.
+    """
+    types = {dtype for _, dtype in counts}
+    needed = {key for key, case in rows if is_alone(key.pattern) or _is_coarse(key, case, newest)}
+    yield [row for row in rows if row[0] in needed and row[0].dtype in types]
+    groups: dict[Group, list[Row]] = {}
+    for row in rows:
+        groups.setdefault((_ordinary(row[0].pattern), row[0].dtype), []).append(row)
+    for group in sorted(groups.keys() & counts.keys(), key=lambda one: -counts[one]):
+        yield groups[group]
+
+
+def _is_coarse(key: Key, case: GraphCase, newest: Table) -> bool:
+    """Whether a case can show that an operator anywhere in a graph is computed in less than float32 by default."""
+    if key.dtype != WIDE or key.setting not in (STATIC, DEFAULTS[STATIC]) or not _has_holes_alone(key.pattern):
+        return False
+    return case.mixes or EVERY in newest.cells.get(key, {})
+
+
+def _has_holes_alone(pattern: Pattern) -> bool:
+    """Whether a pattern is of operators and holes, without constants."""
+    return isinstance(pattern, Op) and all(one == X or _has_holes_alone(one) for one in pattern.operands if one)
+
+
+_SPECIAL = {Const.POWER: Const.SCALAR, Const.ZERO: Const.SCALAR, Const.ANY: Const.SCALAR}
+"""For which constants another is taken."""
+
+
+def _ordinary(pattern: Pattern) -> Pattern:
+    return replaced(pattern, _SPECIAL)
