@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from minuend.core.elements import TYPES
+from minuend.core.elements import TYPES, ElementType
+from minuend.judging.cancellation import enlarged, within_ranges
 from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
-from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, NARROW, ZEROS, Match
+from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
-from minuend.models.patterns import RESULT, Op, Pattern, Term, X, is_alone
+from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
@@ -37,8 +38,8 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank, worst
-from minuend.runtimes.table import Answers
+from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, deviation, rank, worst
+from minuend.runtimes.table import Answers, joined
 from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node, TensorType
@@ -150,7 +151,7 @@ def _each(
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
-        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
+        answers = _measured(occurrence, node, target, match, hint)
         if answers is None:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
@@ -160,7 +161,8 @@ def _each(
         if wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
-            yield _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
+            found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
+            yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
 
 
 def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternVerdict]:
@@ -186,6 +188,31 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternV
     yield PatternVerdict("unknown", pattern=pattern)
 
 
+def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, hint: str) -> Answers | None:
+    """What was measured of a match, or ``None``.
+
+    Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
+    with known shapes, where both constants are vectors.
+    """
+    found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
+    if found is None or not occurrence.dynamic or not _scales_and_shifts(match.pattern) or not _may_be_vector(node.b):
+        return found
+    return joined(found, target.table.find(match, node.a.dtype, False, hint) or {})
+
+
+def _scales_and_shifts(pattern: Pattern) -> bool:
+    """Whether a pattern is a tensor times one array less another."""
+    if not isinstance(pattern, Op) or not pattern.judged or pattern.operands[1:] != (Const.ARRAY,):
+        return False
+    made = pattern.operands[0]
+    return isinstance(made, Op) and made.operator in FACTORS and made.operands == (X, Const.ARRAY)
+
+
+def _may_be_vector(operand: TensorType) -> bool:
+    """Whether all of an operand's dims but one can be 1."""
+    return operand.shape is None or sum(dim != 1 for dim in operand.shape) <= 1
+
+
 def _unlike(answers: Mapping[str, Answer]) -> ReleasesDiffer | None:
     return next((one.unlike for one in answers.values() if one.unlike), None)
 
@@ -193,7 +220,7 @@ def _unlike(answers: Mapping[str, Answer]) -> ReleasesDiffer | None:
 def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, classes: Collection[str]) -> str:
     """The hint under which a pattern is fine."""
     for hint in quirks(target.runtime).hints:
-        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
+        answers = _measured(occurrence, node, target, match, hint)
         if answers is not None and not any(name == EVERY or name in classes for name in answers):
             return hint
     return ""
@@ -202,6 +229,50 @@ def _helps(occurrence: Occurrence, node: Node, target: Target, match: Match, cla
 def severities(dtype: str, wrong: Mapping[str, Answer]) -> list[Severity | None]:
     """Return how bad answers of an element type can be; ``None`` where it is not known."""
     return [one.severity for one in _deviations(dtype, wrong)]
+
+
+def _within_ranges(
+    found: PatternVerdict,
+    occurrence: Occurrence,
+    node: Node,
+    target: Target,
+    match: Match,
+    hint: str,
+    wrong: Answers,
+) -> PatternVerdict:
+    """A verdict on different numbers with deviations as bad as the operands' ranges let them be."""
+    if (
+        found.verdict != "different-numbers"
+        or node.a.element.is_integer
+        or not enlarged(match.pattern, wrong, node.a.dtype)
+    ):
+        return found
+    ranges = occurrence if _in_own_precision(occurrence, node, target, match, hint, wrong) else None
+    deviations = tuple(
+        each
+        for name, one in wrong.items()
+        for each in within_ranges(_deviations(node.a.dtype, {name: one}), name, match, ranges, node.a.element)
+    )
+    return _with_fitting_witness(replace(found, deviations=tuple(dict.fromkeys(deviations))), node.a.element)
+
+
+def _in_own_precision(
+    occurrence: Occurrence, node: Node, target: Target, match: Match, hint: str, wrong: Answers
+) -> bool:
+    """Whether a pattern deviates as it does where a runtime keeps the precision of its type."""
+    if hint or not target.table.has_default:
+        return True
+    exact = next(iter(quirks(target.runtime).hints))
+    known = _measured(occurrence, node, target, match, exact) or {}
+    return all(known.get(name) == one for name, one in wrong.items())
+
+
+def _with_fitting_witness(found: PatternVerdict, element: ElementType) -> PatternVerdict:
+    """A verdict without a witness that is worse than what the operands can show."""
+    one = found.witness
+    if one is None or deviation(element, one).severity == found.severity:
+        return found
+    return replace(found, witness=None)
 
 
 def _deviations(dtype: str, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:
