@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 
 from minuend import check
@@ -74,6 +75,35 @@ def test_a_mask_of_zeros_and_ones_has_other_signs_of_zero_alone():
         assert (finding.verdict, finding.severity, finding.witness) == ("different-numbers", "sign-of-zero", None)
     assert found(mask, "int64[6,4] x").severity == "numbers"
     assert found(mask, "int64[6,4] x", assume={"x": "0..2"}).severity == "numbers"
+
+
+@pytest.mark.parametrize(
+    ("factor", "severity"),
+    [("-3.4028234663852886e38", "sign-of-zero"), ("-1e-40", "sign-of-zero"), ("-inf", "numbers"), ("nan", "numbers")],
+)
+def test_a_factor_without_end_makes_no_number_of_zero(factor, severity):
+    """(1 - b) * c is c - b * c to openvino, which is no number where c is infinite."""
+    text = (
+        f"{HEAD}(bool[6,4] x) => (float[6,4] y) <float c = {{1}}> {{ b = Cast<to=1>(x) t = Sub(c, b) y = Mul(t, k) }}"
+    )
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(factor), "k"))
+    (finding,) = check(model, OPENVINO, hint="f32", tolerate=()).findings
+    assert (finding.verdict, finding.severity) == ("different-numbers", severity)
+
+
+@pytest.mark.parametrize(
+    ("factor", "severity"), [("0.3", "rounding"), ("1e38", "numbers"), ("1e-36", "numbers"), ("inf", "numbers")]
+)
+def test_terms_that_leave_the_type_are_not_bounded(factor, severity):
+    """5..6 less 1..2 times 1e38 is a number, and 5 times 1e38 is none."""
+    model = onnx.parser.parse_model(
+        f"{HEAD}(float[6,4] x, float[6,4] w) => (float[6,4] y) {{ t = Sub(x, w) y = Mul(t, k) }}"
+    )
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.full(4, factor, np.float32), "k"))
+    assume = {"x": "5..6", "w": "1..2"}
+    (finding,) = check(model, OPENVINO, hint="f32", assume=assume, tolerate=()).findings
+    assert finding.verdict == "ok" or finding.severity == severity
 
 
 def test_products_of_whole_numbers_are_exact():

@@ -22,6 +22,7 @@ from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import Op, Pattern, Term, X, can_enlarge_errors, judged
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
+from minuend.operators.value_classes import largest, least_normal
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.severity import ROUNDING, Deviation
 from minuend.runtimes.table import Answers
@@ -112,8 +113,12 @@ def _bound(match: Match, occurrence: Occurrence, element: ElementType) -> int | 
     if form is None or element.format is None:
         return None
     bits = element.format.mantissa + 1
+    if match.factors is None or not match.factors[1] <= largest(element):
+        return None  # infinity times 0 is no number
     if _is_exact(form, match.pattern, occurrence, bits):
         return 0
+    if not _are_terms_normal(match.factors, occurrence, element, bits):
+        return None
     weighed = _weighed(form, occurrence)
     if weighed is None:
         return None
@@ -157,6 +162,18 @@ def _is_exact(form: _Form, pattern: Pattern, occurrence: Occurrence, bits: int) 
     whole = all(one.integral and not one.nan and _largest(one) <= 2**bits for one in occurrence.operands)
     # A factor is any number; times 0, 1 or -1 it stays as it is.
     return whole and (not form.reader or all(_largest(one) <= 1 for one in occurrence.operands))
+
+
+def _are_terms_normal(factors: tuple[float, float], occurrence: Occurrence, element: ElementType, bits: int) -> bool:
+    """Whether constants, and operands times and over them, are far from the ends of the type, where terms are lost.
+
+    What numbers without an end make there was measured.
+    """
+    smallest, greatest = least_normal(element) * 2**bits, largest(element)
+    sizes = [size for end in factors for size in (end, 1 / end)]
+    ends = [abs(end) for one in occurrence.operands for end in (one.lo, one.hi) if math.isfinite(end)]
+    operands = max([1.0, *ends])
+    return min(sizes) >= smallest and max(sizes) * operands <= greatest
 
 
 def _divides(pattern: Op) -> bool:

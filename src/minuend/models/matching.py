@@ -67,6 +67,10 @@ INSIDE, EDGE, CONVERTED = "both folded", "one folded", "folded conversion"
 or it is a conversion from another type, none of whose operands were narrow. Its pattern has constants as holes."""
 
 
+NO_FACTORS = (1.0, 1.0)
+"""The magnitudes of factors where no constant is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """A pattern that a graph has around a judged operator.
@@ -80,6 +84,8 @@ class Match:
         folded: :data:`INSIDE`, :data:`EDGE` or :data:`CONVERTED` where constants of a narrow type are computed, and
             what lies between the two is rounded there; else ``""``.
         itself: whether the adjacent operator makes both operands, which are one value.
+        factors: the smallest and the largest magnitude, zeros aside, of constants that are factors or divisors next to
+            the judged operator; ``None`` where they are not known.
     """
 
     pattern: Pattern
@@ -90,6 +96,7 @@ class Match:
     far: bool = False
     folded: str = ""
     itself: bool = False
+    factors: tuple[float, float] | None = NO_FACTORS
 
 
 def matches(flow: Flow, index: int) -> tuple[Match, ...]:
@@ -148,11 +155,13 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
+            factors = _magnitudes(flow, operator, inputs)
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
-                    yield Match(pattern, stands, operator, exact=exact, itself=itself and source == name)
+                    own = itself and source == name
+                    yield Match(pattern, stands, operator, exact=exact, itself=own, factors=factors)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
@@ -225,12 +234,13 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
             exact = unrounded and _as_alone(operator, stands)
             folded = "" if not both else INSIDE if all(one in flow.folded for one in outputs if one) else EDGE
             distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
+            factors = _magnitudes(flow, operator, inputs)
             known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
             for terms in known:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
-                    yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
+                    yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors)
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -294,18 +304,31 @@ def _chains(flow: Flow, index: int) -> Iterator[Match]:
     place = next(i for i, name in enumerate(operands) if name not in flow.folded)
     before = flow.maker_of(operands[place])
     own = _judged(flow, index, [X if i == place else Const.ANY for i in range(2)])
+
+    def match(pattern: Op, *chained: int | None) -> Match:
+        return Match(pattern, ADJACENT, "linear", factors=_chained(flow, [i for i in chained if i is not None]))
+
     inner = [] if before is None else [*_linear(flow, before)]
     for one in inner:
-        for outer in _linear_before(flow, before):
+        for outer, at in _linear_before(flow, before):
             made = one.with_result(outer.with_result(X))
-            yield Match(_with(own, place, made), ADJACENT, "linear")
+            yield match(_with(own, place, made), before, at)
     for i in flow.readers_of(result):
         for first in _linear(flow, i):
             for k in flow.readers_of(flow.steps[i][2][0]):
                 for second in _linear(flow, k):
-                    yield Match(second.with_result(first.with_result(own)), ADJACENT, "linear")
+                    yield match(second.with_result(first.with_result(own)), i, k)
             for one in inner:
-                yield Match(first.with_result(_with(own, place, one.with_result(X))), ADJACENT, "linear")
+                yield match(first.with_result(_with(own, place, one.with_result(X))), before, i)
+
+
+def _chained(flow: Flow, places: Sequence[int]) -> tuple[float, float] | None:
+    """The smallest and the largest magnitude of the constants of several nodes, and of their products."""
+    known = [_magnitudes(flow, flow.steps[i][0], flow.steps[i][1]) for i in places]
+    ends = [one for one in known if one is not None]
+    if len(ends) < len(known):
+        return None
+    return math.prod(min(1.0, one[0]) for one in ends), math.prod(max(1.0, one[1]) for one in ends)
 
 
 def _with(own: Op, place: int, term: Term) -> Op:
@@ -326,11 +349,11 @@ def _linear(flow: Flow, index: int) -> Iterator[Op]:
         yield Op(operator, (Const.ANY, RESULT) if first else (RESULT, Const.ANY))
 
 
-def _linear_before(flow: Flow, index: int | None) -> Iterator[Op]:
-    """The linear operator with a constant that makes what another is given."""
+def _linear_before(flow: Flow, index: int | None) -> Iterator[tuple[Op, int]]:
+    """The linear operator with a constant that makes what another is given, and its number."""
     for name in () if index is None else flow.steps[index][1]:
         if name not in flow.folded and (made := flow.maker_of(name)) is not None:
-            yield from _linear(flow, made)
+            yield from ((one, made) for one in _linear(flow, made))
 
 
 def _moved(flow: Flow, name: str, follow: Callable[[str, Collection[str]], Iterable[str]]) -> Iterator[tuple[str, str]]:
@@ -367,6 +390,19 @@ def _factors(flow: Flow, operator: str, name: str) -> Collection[Term]:
     number = flow.number(name)
     exact = number is not None and POWERS[0] <= number <= POWERS[-1] and math.frexp(number)[0] == 0.5
     return (Const.POWER,) if exact else found
+
+
+def _magnitudes(flow: Flow, operator: str, inputs: Sequence[str]) -> tuple[float, float] | None:
+    """The smallest and the largest magnitude of an operator's constants where it multiplies or divides by them."""
+    if operator not in FACTORS:
+        return NO_FACTORS
+    found = [flow.elements(flow.source(name)) for name in inputs if name in flow.folded]
+    if any(one is None for one in found):
+        return None
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        sizes = [np.abs(one.astype(np.float64)) for one in found if one is not None]
+    numbers = np.concatenate([one[one != 0] for one in sizes]) if sizes else np.empty(0)
+    return (float(numbers.min()), float(numbers.max())) if numbers.size else NO_FACTORS
 
 
 def _first(flow: Flow, name: str, found: Collection[Term]) -> Collection[Term]:
