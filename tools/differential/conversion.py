@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from differential import onnx_worker, valid_nodes
-from differential.node_drafts import CONTRIB, schema_of
+from differential.conversion_refusals import unknown
+from differential.node_drafts import CONTRIB, CONTROL, schema_of
 from differential.onnx_worker import Bits, Failed
 from differential.surface import Difference, Surface
 from differential.valid_nodes import Built
+
+if TYPE_CHECKING:
+    from minuend.errors import ConversionRefused
 
 PLACES = {"graph": 1, "if": 1, "loop": 1, "scan": 8, "map": 17, "function": 1, "attributes": 1, "external": 1}
 """Where nodes stand, and since which opset they can: ``map`` is the body of a SequenceMap."""
@@ -223,17 +229,25 @@ def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
 
 
 def _computed(data: bytes, feeds: dict[str, Any]) -> list[Any]:
-    """What onnxruntime computes, or ONNX's evaluator where it lacks a kernel."""
+    """What onnxruntime computes, or ONNX's evaluator where it lacks a kernel.
+
+    Raises:
+        Failed: neither does; or a Loop gives what the evaluator joins along the first axis, and ONNX along a new one.
+    """
     try:
         return onnx_worker.run(data, feeds)
     except Failed as error:
         if not any(word in str(error) for word in ABSENT):
+            raise
+        if any(node.op_type == "Loop" for node in ModelProto.FromString(data).graph.node):
             raise
         return onnx_worker.evaluate(data, feeds)
 
 
 EVALUATED = 7
 """The first opset of which onnxruntime or ONNX's evaluator computes nearly all operators."""
+RESHAPING = CONTROL | {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "ReduceMax", "ReduceMin", "ReduceSum"}
+"""Operators whose output has another rank than their first input, or may have."""
 _RANKS = {"RNN": (4, 3), "GRU": (4, 3), "LSTM": (4, 3, 3)}
 """The ranks of outputs, where they are not that of the first input."""
 
@@ -248,7 +262,7 @@ def _by_schema(model: ModelProto, name: str) -> TypeProto:
     known |= {t.name: helper.make_tensor_type_proto(t.data_type, list(t.dims)) for t in model.graph.initializer}
     nodes = (one for holder in (*model.functions, model.graph) for one in holder.node if not one.domain)
     node = next((one for one in nodes if name in one.output), None)
-    if node is None or not node.input or node.input[0] not in known:
+    if node is None or not node.input or node.input[0] not in known or node.op_type in RESHAPING:
         raise Failed("the type of an output does not follow")
     schema = schema_of(node.op_type, model.opset_import[0].version)
     at = list(node.output).index(name)
@@ -351,6 +365,10 @@ def near(x: Any, y: Any) -> bool:
     """Whether two results are equal within the rounding of their type."""
     if same(x, y):
         return True
+    if isinstance(x, list) and isinstance(y, list):
+        return len(x) == len(y) and all(map(near, x, y))
+    if isinstance(x, Bits) and isinstance(y, Bits):
+        return _adjacent(x, y)
     if any(one is None or isinstance(one, list | dict | Bits) for one in (x, y)):
         return False
     x, y = np.asarray(x), np.asarray(y)
@@ -360,6 +378,15 @@ def near(x: Any, y: Any) -> bool:
         return bool((np.maximum(x, y) - np.minimum(x, y) <= 1).all())
     digits = {2: 4e-3, 4: 3e-5}.get(x.dtype.itemsize, 1e-6)  # normalisation goes through float32 in double as well
     return bool(np.allclose(x.astype(np.float64), y.astype(np.float64), digits, digits * 10, equal_nan=True))
+
+
+def _adjacent(x: Bits, y: Bits) -> bool:
+    """Whether floats of 8 bits are the same, or next to each other: their codes of one sign are in order."""
+    if (x.element, x.shape) != (y.element, y.shape) or not x.element.startswith("float8"):
+        return False
+    codes = [np.frombuffer(one.data, np.uint8) for one in (x, y)]
+    signs, sizes = [one >> 7 for one in codes], [(one & 127).astype(int) for one in codes]
+    return bool(((signs[0] == signs[1]) & (abs(sizes[0] - sizes[1]) <= 1)).all())
 
 
 def lowest(value: Any) -> Any:
@@ -376,6 +403,23 @@ def clamped(x: Any, y: Any) -> bool:
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
     return bool(((x == np.iinfo(x.dtype).max) | np.isclose(x.astype(np.float64), y.astype(np.float64), 1e-15)).all())
+
+
+def is_random(model: ModelProto) -> bool:
+    """Whether a node draws numbers: one that does always, or a Dropout that may train and states no seed."""
+    return any(
+        node.op_type in valid_nodes.RANDOM
+        or (node.op_type == "Dropout" and len(node.input) > 2 and all(a.name != "seed" for a in node.attribute))
+        for node in _every_node(model)
+    )
+
+
+def _every_node(model: ModelProto) -> Iterator[NodeProto]:
+    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [inner for a in node.attribute if a.type == AttributeProto.GRAPH for inner in a.g.node]
 
 
 def _nodes(model: ModelProto) -> list[str]:
@@ -432,7 +476,7 @@ def compare(case: Case, folder: Path) -> str:
     try:
         made = mn.convert(stored(model, case, folder), f"onnx:{case.to}")
     except ConversionRefused as error:
-        return _refused(case, data, built, expected, "; ".join(error.nodes.values()))
+        return _refused(case, model, built, expected, error)
     result = made.model
     if case.place == "external":
         made.save(folder / "result.onnx")
@@ -448,12 +492,12 @@ def _converted(
         raise Difference(f"ours is not accepted: {wrong}")
     if expected is None:
         return "converted, not run before"
-    if valid_nodes.RANDOM & operators(case):
+    if is_random(model):
         return "converted, random"
     try:
         came = onnx_worker.run(result.SerializeToString(), built.feeds)
     except Failed as error:
-        return _failed(str(error))
+        return failed(str(error), result)
     if all(map(same, expected, came)):
         return "equal"
     if all(map(near, expected, came)) and losses:
@@ -473,11 +517,28 @@ ABSENT = ("NOT_IMPLEMENTED", "is under development", "ORT only *guarantees* supp
 """What onnxruntime says of operators, types and opsets that it lacks; below opset 6 it makes Casts that are none."""
 
 
-def _failed(why: str) -> str:
+NOT_RUN = {
+    "Subgraph must have the shape set for all outputs": "it infers no shapes in the body of a Scan",
+    "however input '_inlfunc_": "it puts the nodes of a function into the body of a SequenceMap in a wrong order",
+    "padding values must be non-negative": "its older pools take no stride above the kernel with auto_pad",
+}
+"""What onnxruntime 1.32 says of valid models, and why it does not run them."""
+_ITS_OWN = re.compile(r'"_inlfunc_(\w+?)_\w*".*No Op registered for \w+ with domain_version of')
+
+
+def failed(why: str, model: ModelProto) -> str:
+    """What is counted of a converted model that onnxruntime does not run.
+
+    Raises:
+        Difference: it is not known why.
+    """
     if any(word in why for word in ABSENT):
         return "converted, not run after"
-    if "Subgraph must have the shape set for all outputs" in why:
-        return "converted, and onnxruntime infers no shapes in the body of a Scan"
+    if reason := next((reason for text, reason in NOT_RUN.items() if text in why), ""):
+        return f"converted, and onnxruntime fails: {reason}"
+    its_own = {node.op_type for node in _every_node(model) if node.domain == CONTRIB}
+    if (found := _ITS_OWN.search(why)) and found[1] in its_own:
+        return "converted, and onnxruntime fails: the body of its own operator has nodes that the opset lacks"
     raise Difference(f"the result does not run: {why}")
 
 
@@ -492,19 +553,21 @@ SILENT = (
 which onnx's converter leaves standing."""
 
 
-def _refused(case: Case, data: bytes, built: Built, expected: list[Any] | None, why: str) -> str:
-    """Whether onnx's converter does what is refused: it makes a valid model of the same results."""
+def _refused(case: Case, model: ModelProto, built: Built, expected: list[Any] | None, error: ConversionRefused) -> str:
+    """Whether a refusal is for a known reason, and onnx's converter does not do it: a valid model, the same results."""
+    why = "; ".join(error.nodes.values())
     if not why:
         raise Difference("refused without a reason")
     if "the model is invalid" in why:
         raise Difference(f"refused as invalid, and the checker and onnxruntime accept it: {why}")
+    if part := next((part for one in error.nodes.values() if (part := unknown(one, model, case.place))), ""):
+        raise Difference(f"refused for an unknown reason: {part}")
+    data = model.SerializeToString()
     try:
         theirs = ModelProto.FromString(onnx_worker.version_convert(data, case.to))
     except Failed:
         return "both refuse"
-    if sum(node.op_type == "Cast" for node in theirs.graph.node) > sum(
-        op == "Cast" for op in _nodes(ModelProto.FromString(data))
-    ):
+    if sum(node.op_type == "Cast" for node in theirs.graph.node) > sum(op == "Cast" for op in _nodes(model)):
         return "refused, and their result casts to a type that does not hold every number"
     if fault(theirs) or expected is None:
         return "refused, and their result is invalid"

@@ -180,6 +180,23 @@ def test_a_body_that_becomes_that_of_a_loop_reads_values_of_the_graph_around_it(
     assert np.array_equal(came, [[-1, -2], [-2, -4]])
 
 
+def test_the_nodes_of_a_body_that_becomes_that_of_a_loop_are_converted_once():
+    model = parse("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[1,1,4,4] x, float[1,4] rois, int64[1] at) => (seq(float[1,1,2,2]) y) <float one = {1}> {
+            elements = SequenceConstruct(one)
+            y = SequenceMap(elements) <body = turn (float element) => (float[1,1,2,2] v) {
+                w = Mul(x, element)
+                v = RoiAlign <coordinate_transformation_mode = "output_half_pixel", output_height = 2,
+                              output_width = 2> (w, rois, at)
+            }>
+        }""")
+    made, _, _ = convert_proto(model, 13)  # RoiAlign-10 knows this mode alone and has no attribute for it
+    (loop,) = [node for node in made.graph.node if node.op_type == "Loop"]
+    (node,) = [node for node in loop.attribute[0].g.node if node.op_type == "RoiAlign"]
+    assert sorted(a.name for a in node.attribute) == ["output_height", "output_width"]
+
+
 def test_celu_of_a_value_without_axes_has_none():
     model = parse("""
         <ir_version: 8, opset_import: ["" : 12]>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import onnx
@@ -122,6 +122,40 @@ def losses(node: NodeProto, scope: Scope) -> list[str]:
         return []
     masked = "the fourth output of Attention is -inf where a mask excludes, as ONNX has it"
     return [f"{masked}; onnxruntime's Attention gives the lowest number of the type there"]
+
+
+_SEALED = "minuend.converted"
+
+
+def sealed(node: NodeProto) -> NodeProto:
+    """A copy whose own bodies are left as they are, since they were converted before it: no domain knows their nodes.
+
+    :func:`unsealed` gives them back.
+    """
+    copied = copy.deepcopy(node)
+    for _, body in graphs(copied):
+        for inner in _every(body.node):
+            if inner.domain in MAIN:
+                inner.domain = _SEALED
+    return copied
+
+
+def unsealed(nodes: list[NodeProto]) -> list[NodeProto]:
+    """The nodes with those of the main domain that :func:`sealed` hid; copies, if there are any."""
+    if all(node.domain != _SEALED for node in _every(nodes)):
+        return nodes
+    copies = copy.deepcopy(nodes)
+    for node in _every(copies):
+        if node.domain == _SEALED:
+            node.domain = ""
+    return copies
+
+
+def _every(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    for node in nodes:
+        yield node
+        for _, body in graphs(node):
+            yield from _every(body.node)
 
 
 def instantiate(function: FunctionProto, node: NodeProto, opset: int, scope: Scope, base: str) -> list[NodeProto]:

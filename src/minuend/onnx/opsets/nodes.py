@@ -124,7 +124,8 @@ class Way:
             for _, body in graphs(node):
                 inner = list(body.node)
                 for x in inner:
-                    self.scope.define(x, self.before)
+                    (shown,) = expand.unsealed([x])
+                    self.scope.define(shown, self.before if shown is x else self.after)
                 self.bodies(inner)
                 copies = [copy.deepcopy(x) for x in replace(self, given={}, depth=self.depth + 1).onward(inner).nodes]
                 del body.node[:]
@@ -136,6 +137,7 @@ class Way:
         base = node.name or next((name for name in node.output if name), node.op_type)
         trouble = ""
         expand.check(node, self.scope)
+        node = expand.sealed(node)
         for function, opset, whose in expand.bodies(node, self.before, self.scope, rising=self.after > self.before):
             way = replace(self, before=opset)
             try:
@@ -143,6 +145,7 @@ class Way:
                 learn(inner, opset, self.scope)
                 way.bodies(inner)
                 result = replace(way, depth=self.depth + 1).onward(inner)
+                result.nodes = expand.unsealed(result.nodes)
             except Refusal as reason:
                 trouble = trouble or f"; {whose} for {title} does not help: {reason}"
                 continue
