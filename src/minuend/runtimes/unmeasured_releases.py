@@ -96,10 +96,10 @@ class Inferred(Target):
         if len(answers) == 1:
             return answers[0]
         older, newer = answers
-        return {name: self._joined(older[name], newer[name]) for name in older}
+        return {name: self.joined(older[name], newer[name]) for name in older}
 
-    def _joined(self, older: Answer, newer: Answer) -> Answer:
-        """Rules 1 to 3."""
+    def joined(self, older: Answer, newer: Answer) -> Answer:
+        """Return the answer for one value class, by rules 1 to 3 of what the releases on either side give."""
         assert self.older is not None
         assert self.newer is not None
         if agree(older, newer):
@@ -151,7 +151,7 @@ class _Between(Table):
         if older is None or newer is None:
             return None
         names = dict.fromkeys((*older, *newer))
-        return {name: self.of._joined(older.get(name, OK), newer.get(name, OK)) for name in names}
+        return {name: self.of.joined(older.get(name, OK), newer.get(name, OK)) for name in names}
 
     def witness(self, match: Match, dtype: str, dynamic: bool, hint: str, names: Sequence[str]) -> Witness | None:
         """Return what shows it on either; see :meth:`Table.witness`."""
