@@ -83,7 +83,9 @@ def _is_coarse(key: Key, case: GraphCase, newest: Table) -> bool:
 
 def _has_holes_alone(pattern: Pattern) -> bool:
     """Whether a pattern is of operators and holes, without constants."""
-    return isinstance(pattern, Op) and all(one == X or _has_holes_alone(one) for one in pattern.operands if one)
+    if not isinstance(pattern, Op):
+        return False
+    return all(one in (X, None) or (isinstance(one, Op) and _has_holes_alone(one)) for one in pattern.operands)
 
 
 _SPECIAL = {Const.POWER: Const.SCALAR, Const.ZERO: Const.SCALAR, Const.ANY: Const.SCALAR}

@@ -42,14 +42,20 @@ TARGETS = Path(__file__).resolve().parent.parent / "src" / "minuend" / "runtimes
 
 
 def measure(
-    runtime: str, python: str | None, folder: Path, graphs_of: str = "", types: Collection[str] = (), isa: str = ""
+    runtime: str,
+    python: str | None,
+    folder: Path,
+    graphs_of: str = "",
+    types: Collection[str] = (),
+    isa: str = "",
+    patterns: Collection[tuple[str, str]] = (),
 ) -> Path:
     """Measure a runtime and return the file written.
 
     ``graphs_of`` says which graph cases are queried: ``"all"``, ``"missing"``, or ``"not-shown"``, those too that
     differ and have no severity. Where ``types`` are named: all of those and of the others what is missing, or what is
     missing of those alone. The rows of nodes are then left as the file has them. With ``"none"`` nodes alone are
-    measured: what the runtime makes of patterns stays unknown.
+    measured: what the runtime makes of patterns stays unknown. ``patterns`` are queried alone, where there are any.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
@@ -59,7 +65,7 @@ def measure(
         target = _load(path) if again else measure_all(queried, alone=True, progress=progress)
         if quirks(queried.name).joins and graphs_of != NONE:
             _write_cases()
-            target = with_graphs(queried, target, graphs_of or ALL, types, progress)
+            target = with_graphs(queried, target, graphs_of or ALL, types, patterns, progress)
     _write(target, path)
     seconds = time.perf_counter() - start
     print(f"{target.name}: {len(target.table.cells):,} cases in {seconds:.0f} s → {path.name}", flush=True)
@@ -195,12 +201,15 @@ def main() -> None:
     parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs: of these types alone")
     parser.add_argument("--models", type=Path, nargs="+", default=[MODELS], help="with --graphs looked-up: folders")
     parser.add_argument("--minutes", type=float, default=20, help="with --graphs looked-up: how long")
+    parser.add_argument("--patterns", type=Path, help="these patterns alone, as tools/count_patterns.py lists them")
     parser.add_argument("--isa", default="", help="let it use no newer instruction sets than this")
     given = parser.parse_args()
     if given.graphs == LOOKED_UP:
         measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes))
         return
-    measure(given.runtime, given.python, given.output, given.graphs, given.types, given.isa)
+    lines = given.patterns.read_text("utf-8").splitlines() if given.patterns else ()
+    patterns = {(dtype, pattern) for dtype, pattern, *_ in (line.split("\t") for line in lines)}
+    measure(given.runtime, given.python, given.output, given.graphs, given.types, given.isa, patterns)
 
 
 if __name__ == "__main__":

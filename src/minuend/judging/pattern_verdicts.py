@@ -103,6 +103,8 @@ def pattern_verdict(
         return FINE
     if not target.table.covers(node.a.dtype, occurrence.dynamic):
         return _unmeasured(occurrence, node, target)
+    if not node.a.element.is_integer and _may_be_left_out(occurrence, node, target):
+        return PatternVerdict("unknown", ZeroNotMeasured(target.name))
     classes = set(reachable(node.op.computes, node.a.element, *occurrence.operands))
     if node.a.dtype in NARROW and any(map(_is_zero, occurrence.operands)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
@@ -115,6 +117,8 @@ def pattern_verdict(
         if wrong := [one for one in found if one.verdict == verdict]:
             chosen = max(wrong, key=lambda one: (not one.hint, rank(one.severity)))
             return replace(chosen, deviations=tuple(each for one in found for each in one.deviations or (UNKNOWN,)))
+    if proven(occurrence.matches, known.proven or {}):
+        return FINE
     if unknown := tuple(one.pattern for one in found if one.pattern is not None):
         helps = {one.hint for one in found}
         setting = setting_of(target.runtime, *helps) if len(helps) == 1 else ()
@@ -137,6 +141,16 @@ def _unmeasured(occurrence: Occurrence, node: Node, target: Target) -> PatternVe
     if not node.a.element.is_integer and any(one.constant and _vanishes(one) for one in occurrence.operands):
         return PatternVerdict("unknown", ZeroNotMeasured(target.name))
     return FINE
+
+
+def _may_be_left_out(occurrence: Occurrence, node: Node, target: Target) -> bool:
+    """Whether a constant may be taken for a 0 that changes nothing, where that was not measured."""
+    known = quirks(target.runtime)
+    constants = [one for one in occurrence.operands if one.constant and _vanishes(one)]
+    if node.a.dtype in known.takes_for_zero and not all(map(_is_zero, constants)):
+        return True
+    unasked = known.in_part and any(map(_is_zero, constants)) and answers_for_zero(occurrence, node, target) is None
+    return unasked and not occurrence.two_constants
 
 
 def _each(

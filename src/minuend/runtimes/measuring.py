@@ -48,14 +48,19 @@ def measure(
 
 
 def with_graphs(
-    queried: Runtime, target: Target, which: str = ALL, types: Collection[str] = (), progress: Progress | None = None
+    queried: Runtime,
+    target: Target,
+    which: str = ALL,
+    types: Collection[str] = (),
+    patterns: Collection[tuple[str, str]] = (),
+    progress: Progress | None = None,
 ) -> Target:
     """Return a target with what its runtime does with a subtraction and an adjacent operator.
 
     Args:
         queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL`, :data:`MISSING` or
             :data:`NOT_SHOWN`. types: with :data:`ALL`: all of these element types, and of others what is missing; else
-            what is missing of these alone.
+            what is missing of these alone. patterns: of these alone, see :func:`pattern_cases.measure`.
         progress: called with the number of cases done and of all.
 
     Raises:
@@ -74,7 +79,7 @@ def with_graphs(
     if which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
     only = () if which == ALL else types
-    found = pattern_cases.measure(queried, known=known, types=only, progress=progress)
+    found = pattern_cases.measure(queried, known=known, types=only, patterns=patterns, progress=progress)
     if which == NOT_SHOWN:  # what another processor showed stays, though this one may not show it
         before = target.table.cells
         found = Table({key: {**before.get(key, {}), **one} for key, one in found.cells.items()}, found.cpus)

@@ -29,7 +29,7 @@ from minuend.runtimes import values
 from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.runtimes.probing import PROBING, GraphProbing
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.running import MalformedAnswer, Output, Refused, Runtime
+from minuend.runtimes.running import Output, Refused, Runtime
 from minuend.runtimes.severity import ROUNDING, SEVERITIES, Severity, distance, rank, severity
 from minuend.runtimes.table import DEFAULTS, DYNAMIC, NOTHING, STATIC, Answers, Key, Table, joined, pattern_key
 from minuend.runtimes.values import Codes
@@ -68,6 +68,7 @@ class GraphCase:
         channels: whether a constant has a number for each channel rather than for each of the last axis.
         dynamic: whether shapes are left open. hint: the precision that the runtime is set to, or ``""``.
         power: the number of a constant that is a power of two.
+        declared: whether the model says the shapes of its outputs, on which some runtimes insist.
     """
 
     pattern: Pattern
@@ -79,6 +80,7 @@ class GraphCase:
     dynamic: bool = False
     hint: str = ""
     power: float | None = None
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +166,14 @@ def run_case(
 
     Returns:
         What came; the answer, where that can be compared with nothing; ``None`` where the runtime does not run the
-        adjacent operator.
+        adjacent operator, or gives another type than the model says.
     """
     element = TYPES[case.dtype]
     if built.before is not None:
         made = _ask_again(runtime, form, built.before, fed, case.hint, inputs)
-        if isinstance(made, Refused):
+        if isinstance(made, Refused) or any(one.element is not element for one in made):
             return None
-        fed |= {name: _array(one, element) for name, one in zip(built.before.outputs, made, strict=True)}
+        fed |= {name: one.codes.view(element.memory) for name, one in zip(built.before.outputs, made, strict=True)}
     a, b = (np.asarray(fed[one] if isinstance(one, str) else one) for one in built.operands)
     difference = functions.subtract(a, b)
     expected = Output(element, _bits(difference))
@@ -488,12 +490,6 @@ def _bits(array: Array) -> Codes:
     return array.view(f"u{array.dtype.itemsize}")
 
 
-def _array(output: Output, element: ElementType) -> Array:
-    if output.element is not element:
-        raise MalformedAnswer(f"{output.element or 'another type'} came of an adjacent operator; expected {element}")
-    return output.codes.view(element.memory)
-
-
 def _is_nan(array: Array) -> Array:
     found: Array = np.not_equal(array, array)
     return found
@@ -525,7 +521,11 @@ def queried(exact: str) -> Iterator[tuple[Key, GraphCase]]:
 
 def rows_for(runtime: Runtime) -> list[tuple[Key, GraphCase]]:
     """Return every graph case that a runtime is queried with, and its key."""
-    return list(queried(next(iter(quirks(runtime.name).hints), "")))
+    known = quirks(runtime.name)
+    rows = queried(next(iter(known.hints), ""))
+    if "output without shape" not in known.strict:
+        return list(rows)
+    return [(key, replace(case, declared=True)) for key, case in rows]
 
 
 def query(
@@ -547,15 +547,19 @@ def measure(
     *,
     known: Table = NOTHING,
     types: Collection[str] = (),
+    patterns: Collection[tuple[str, str]] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Table:
     """Query a runtime with graph cases; what it cannot run is left out.
 
     Args:
         runtime: the runtime. known: cases that are not queried again. types: only these element types; empty for all.
+        patterns: only these, each an element type and what is printed of it, and operators by themselves; empty: all.
         progress: called with the number of cases done and of all.
     """
     rows = [row for row in rows_for(runtime) if row[0] not in known.cells and (not types or row[0].dtype in types)]
+    if patterns:
+        rows = [(key, case) for key, case in rows if is_alone(key.pattern) or (key.dtype, str(key.pattern)) in patterns]
     done = itertools.count(1)
     step = (lambda: progress(next(done), len(rows))) if progress else None
     cpus = [*known.cpus, *([runtime.cpu] if rows else [])]

@@ -331,7 +331,7 @@ def prove(
             known_target = None if known_target is None else targets.of(known_target, computed)
         elif known_target.runtime != queried.name:
             raise SpecError("targets", f"{known_target.name} is compared with; expected a target of {queried.name}")
-        questions = _questions(queried, all, quick, computed)
+        questions = _questions(queried, all, quick, computed, known_target)
         step = Steps(progress, len(questions))
         judged = judge_cases(workers, questions.cases, expected=lambda case: _listed(case, known_target), step=step)
         joined = _ask_graphs(workers, questions.graphs, step) if questions.graphs else None
@@ -387,10 +387,14 @@ class _Questions:
         return (f"{text}; to run them too: minuend prove {runtime} --all",)
 
 
-def _questions(queried: Runtime, everything: bool, quick: bool, operator: Operator) -> _Questions:
+def _questions(
+    queried: Runtime, everything: bool, quick: bool, operator: Operator, known_target: Target | None
+) -> _Questions:
     joins = quirks(queried.name).joins and operator is SUBTRACT
     every = list(queried.cases(full=not quick, operator=operator))
     rows = pattern_cases.rows_for(queried) if joins else []
+    if quirks(queried.name).in_part and known_target is not None and known_target.table.has_patterns:
+        rows = [row for row in rows if row[0] in known_target.table.cells]
     chosen, few = (every, rows) if everything else (sample(every), sample_graphs(rows))
     types = pattern_cases.graph_probing().GRAPH_TYPES if joins else ()
     left = (len(every) - len(chosen), len(rows) - len(few))

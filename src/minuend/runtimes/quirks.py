@@ -74,6 +74,8 @@ class Quirks:
         limits: where recipes are not right.
         proven: recipe → element types with which it was run on the runtime and is right, whichever operands are
             constants; ``None``: all recipes were, and ``limits`` says the rest.
+        in_part: whether its patterns were measured in part: those that occur in models. Others are unknown.
+        takes_for_zero: element types whose constants it takes for 0 where they are too small for float32.
         isa: instruction set → the environment variables that keep it from using newer ones.
         by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
             sentence.
@@ -97,6 +99,8 @@ class Quirks:
     kernels: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     proven: Mapping[str, tuple[str, ...]] | None = None
+    in_part: bool = False
+    takes_for_zero: tuple[str, ...] = ()
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""

@@ -511,7 +511,8 @@ class _Draft:
         imports += [helper.make_opsetid(domain, 1) for domain in sorted({node.domain for node in nodes} - {""})]
         ir_version = _IR_VERSION if self.opset < NARROW_OPSET else _IR_VERSION + 2
         about = {"ir_version": ir_version, "opset_imports": imports, "producer_name": "minuend"}
-        return helper.make_model(graph, functions=used_functions, **about)
+        model = helper.make_model(graph, functions=used_functions, **about)
+        return onnx.shape_inference.infer_shapes(model, data_prop=True) if self.case.declared else model
 
     def _input(self, name: str, static: bool) -> ValueInfoProto:
         """An input; the difference itself, where what reads it is queried alone."""

@@ -26,10 +26,16 @@ STRICT = {
 
 BFLOAT16_OUT = False
 
+TAKES_FOR_ZERO = ("float64",)
+"""It leaves a constant B of 1e-46 out, which is 0 in float32."""
+
 LOCAL_FUNCTIONS = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"0.23.9": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
+
+IN_PART = True
+"""Of patterns, those that occur most in models were measured, and not every type."""
 
 PROVEN: dict[str, tuple[str, ...]] = {
     "through float32": ("float16",),

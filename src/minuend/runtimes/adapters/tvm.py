@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,9 @@ LOCAL_FUNCTIONS = False
 LOADED: dict[str, tuple[int | None, int | None]] = {"0.27.0.post1": (None, None)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
 
+IN_PART = True
+"""Of patterns, those that occur most in models were measured, and not every type."""
+
 PROVEN: dict[str, tuple[str, ...]] = {}
 """Recipe → element types with which it was run here and is right: none, for it refuses A constant and open shapes."""
 
@@ -38,6 +42,12 @@ PROVEN: dict[str, tuple[str, ...]] = {}
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Compile an ONNX model for this processor and return what runs it."""
+    return _compiled(model)
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(model: bytes) -> Callable[[list[Any]], list[Any]]:
+    """A model compiled; the last ones are there for further inputs, since each takes a second or more."""
     import ml_dtypes
     import numpy as np
     import onnx
