@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from minuend.errors import (
@@ -15,6 +14,7 @@ from minuend.errors import (
     SpecError,
     Unsupported,
 )
+from minuend.lazy import members
 
 if TYPE_CHECKING:
     from minuend import directml, onnx, openvino
@@ -34,27 +34,30 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Imported when they are first asked for: who asks for --help waits for no NumPy, who subtracts for no model reader.
-_LATER = {
-    "ConversionRefused": ("minuend.errors", "ConversionRefused"),
-    "TensorType": ("minuend.standards.node", "TensorType"),
-    "check": ("minuend.judging.checking", "check"),
-    "clear_cache": ("minuend._native", "clear_cache"),
-    "convert": ("minuend.models.converting", "convert"),
-    "count_overflows": ("minuend.arrays.functions", "count_overflows"),
-    "diff": ("minuend.standards.dialects", "diff_versions"),
-    "directml": ("minuend.directml", None),
-    "fix": ("minuend.rewriting.fixing", "fix"),
-    "get_num_threads": ("minuend._native", "get_num_threads"),
-    "infer": ("minuend.standards.validation", "infer"),
-    "onnx": ("minuend.onnx", None),
-    "openvino": ("minuend.openvino", None),
-    "prove": ("minuend.runtimes.proving", "prove"),
-    "run": ("minuend.models.opening", "run"),
-    "set_cache_limit": ("minuend._native", "set_cache_limit"),
-    "set_num_threads": ("minuend._native", "set_num_threads"),
-    "spec": ("minuend.standards.dialects", "spec"),
-    "subtract": ("minuend.arrays.functions", "subtract"),
-}
+_find = members(
+    __name__,
+    {
+        "ConversionRefused": "minuend.errors:ConversionRefused",
+        "TensorType": "minuend.standards.node:TensorType",
+        "check": "minuend.judging.checking:check",
+        "clear_cache": "minuend._native:clear_cache",
+        "convert": "minuend.models.converting:convert",
+        "count_overflows": "minuend.arrays.functions:count_overflows",
+        "diff": "minuend.standards.dialects:diff_versions",
+        "directml": "minuend.directml",
+        "fix": "minuend.rewriting.fixing:fix",
+        "get_num_threads": "minuend._native:get_num_threads",
+        "infer": "minuend.standards.validation:infer",
+        "onnx": "minuend.onnx",
+        "openvino": "minuend.openvino",
+        "prove": "minuend.runtimes.proving:prove",
+        "run": "minuend.models.opening:run",
+        "set_cache_limit": "minuend._native:set_cache_limit",
+        "set_num_threads": "minuend._native:set_num_threads",
+        "spec": "minuend.standards.dialects:spec",
+        "subtract": "minuend.arrays.functions:subtract",
+    },
+)
 
 __all__ = [
     "ConversionRefused",
@@ -94,14 +97,7 @@ _NOT_YET = ("add", "multiply", "divide", "negative")
 def __getattr__(name: str) -> Any:
     if name in _NOT_YET:
         raise AttributeError(f"minuend {__version__} has no {name!r}: it computes subtraction alone (minuend.subtract)")
-    if name not in _LATER:
-        raise AttributeError(f"module 'minuend' has no attribute {name!r}")
-    module, member = _LATER[name]
-    value = importlib.import_module(module)
-    if member is not None:
-        value = getattr(value, member)
-    globals()[name] = value
-    return value
+    return _find(name)
 
 
 def __dir__() -> list[str]:

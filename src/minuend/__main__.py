@@ -1,6 +1,6 @@
 """``python -m minuend``."""
 
-from minuend.cli.program import main
+from minuend.cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -15,7 +15,6 @@ import select
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -291,6 +290,8 @@ class Child:
         passed, self.pipe = _pipe() if folder else ([], None)
         try:  # from here on: Ctrl-C may come at any time
             if folder:
+                import tempfile  # slow, and the process that most need has no folder
+
                 self.folder = tempfile.mkdtemp(prefix="minuend-")
                 FOLDERS.add(self.folder)
                 own = {**QUIET, **dict.fromkeys(("TMPDIR", "TEMP", "TMP", FOLDER), self.folder)}

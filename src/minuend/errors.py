@@ -6,7 +6,6 @@ Python users expect those, so that ``except ValueError`` keeps working.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -77,6 +76,8 @@ def near(word: str, known: Iterable[object], cutoff: float = 0.6) -> str:
     >>> near("onxn", ["directml", "onnx"]), near("tosa", ["directml", "onnx"])
     (" (did you mean 'onnx'?)", '')
     """
+    import difflib  # slow, and most runs end without an error
+
     found = difflib.get_close_matches(word[:100], [str(one) for one in known], n=1, cutoff=cutoff)
     return f" (did you mean {found[0]!r}?)" if found else ""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
-import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,18 +102,47 @@ def test_a_real_ctrl_c_leaves_nothing() -> None:
     assert sorted(os.listdir()) == ["a.npy", "b.npy", "big.npy", "f.npy"]
 
 
-def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
-    work = subprocess.run(
-        [sys.executable, "-X", "importtime", *minuend("--help")[1:]],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
+def imported_by(*arguments: str, prints: str) -> set[str]:
+    """The modules that a command line imports in its own process, whose output begins so."""
+    code = (
+        "import json, sys; from minuend.cli.program import main; status = main(); "
+        "json.dump(sorted(sys.modules), sys.stderr); raise SystemExit(status)"
     )
-    imported = {line.rpartition("|")[2].strip() for line in work.stderr.splitlines() if "|" in line}
+    work = subprocess.run(minuend(*arguments, code=code), check=True, capture_output=True, text=True, timeout=60)
+    assert work.stdout.startswith(prints)
+    return set(json.loads(work.stderr))
+
+
+def test_help_is_quick_it_imports_nothing_that_it_does_not_show() -> None:
+    imported = imported_by("--help", prints="Usage: minuend ")
     assert "minuend.cli.program" in imported
-    assert not {"rich", "onnx", "safetensors", "minuend.files", "minuend.cli.pages"} & imported
-    assert work.stdout.startswith("Usage: minuend ")
+    slow = {"numpy", "ml_dtypes", "rich", "onnx", "safetensors", "minuend.files", "minuend.cli.pages", "tomllib"}
+    assert imported & slow == set()
+
+
+def test_version_imports_the_kernel_and_nothing_else_that_is_slow() -> None:
+    imported = imported_by("--version", prints="minuend ")
+    assert "minuend._native" in imported
+    assert not {"rich", "onnx", "minuend.files", "minuend.standards", "minuend.operators", "tomllib"} & imported
+
+
+NOT_FOR_CHECK = {
+    *("torch", "pandas", "onnxruntime", "openvino", "onnx.reference", "rich", "tomllib"),
+    *("minuend.arrays.functions", "minuend.files.base", "minuend.files.transaction.writing", "minuend.models.running"),
+    *("minuend.judging.contract", "minuend.judging.run_check", "minuend.rewriting.work", "minuend.runtimes.running"),
+    *("minuend.directml.model", "minuend.openvino.model", "minuend.onnx.documents.saving"),
+    "minuend.onnx.execution.running",
+}
+"""What a check of a small model that is fine has no use for; each takes milliseconds."""
+
+
+def test_check_imports_what_it_needs_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    form = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }'
+    Path("m.onnxtxt").write_text(form)
+    imported = imported_by("check", "m.onnxtxt", "--target", "onnxruntime-cpu@1.32.0", prints="m.onnxtxt: 1 subtr")
+    assert {"onnx", "minuend.onnx.model", "minuend.judging.checking"} <= imported
+    assert imported & NOT_FOR_CHECK == set()
 
 
 def test_version_is_shown(capfd: pytest.CaptureFixture[str]) -> None:

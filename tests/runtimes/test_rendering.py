@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -406,7 +406,7 @@ def clauses() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("code", "clause"), list(clauses()))
 def test_a_clause_names_facts_of_its_reason_and_stands_in_an_example(code: str, clause: str) -> None:
     (kind,) = (one for one in REASONS if one.code == code)
-    known = {one.name for one in fields(kind)} | DERIVED.get(code, set())
+    known = {*kind.facts()} | DERIVED.get(code, set())
     assert set(rendering.slots(clause)) <= known
     fixed = clause.split("{", maxsplit=1)[0].strip(" ;:,")
     assert any(fixed in english for reason, english, _ in SENTENCES if reason.code == code)

@@ -5,6 +5,22 @@
 imports what it needs when it is called, so that ``--help`` waits for none of it.
 """
 
-from minuend.cli.program import main
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+_OBJECTS = 200_000
+"""Objects that are made before Python looks for cycles among them: those of a short run are all in use."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line in a process of its own and return the exit status: :func:`minuend.cli.program.main`."""
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # at its end Python would look for cycles among all that the system frees anyway
+    from minuend.cli.program import main as run
+
+    return run(argv)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +22,12 @@ from minuend.cli.status import BAD_USE, FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.language import Language
 from minuend.written import note_extended
+
+if TYPE_CHECKING:
+    from minuend.judging.options import Judging
+    from minuend.models.occurrences import Array
+    from minuend.models.opening import Model
+    from minuend.runtimes.report import Report
 
 
 class _WithRuns(Verb):
@@ -92,15 +100,10 @@ def check(
     """
     from minuend.cli.pages.checking import gate_page
     from minuend.cli.requested import Requested
-    from minuend.files.transaction import output_paths
-    from minuend.files.transaction.file_lock import exclusive
-    from minuend.files.transaction.writing import together
     from minuend.judging.gate import baseline_files, check_models, with_baseline
     from minuend.judging.options import Judging, Runs, installed_otherwise, verdicts_of
-    from minuend.models.running import read_inputs
     from minuend.models.searching import search
     from minuend.operators import by_name
-    from minuend.rewriting.advising import advised
     from minuend.runtimes.report import FINDINGS as EVERY
     from minuend.runtimes.tolerance import Tolerance, Tolerances
 
@@ -122,16 +125,21 @@ def check(
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
     paths = search(requested.models)
-    arrays, files = read_inputs(inputs)
+    arrays, files = _read_inputs(inputs)
     files = [*files, *named_files(*requested.targets, requested.path)]
-    output_paths.check([out for out in (junit, sarif) if out is not None], [*paths, *files])
+    if outputs := [out for out in (junit, sarif) if out is not None]:
+        from minuend.files.transaction import output_paths  # slow, as are those below
+
+        output_paths.check(outputs, [*paths, *files])
     if runs:
         judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))
     with Bar("checking") as bar:
-        gate = check_models(paths, judging, configs, bar, advised)
+        gate = check_models(paths, judging, configs, bar, _advised)
     with contextlib.ExitStack() as stack:
         texts: dict[str, str] = {}
         if write_baseline:
+            from minuend.files.transaction.file_lock import exclusive
+
             for one in sorted(baseline_files(gate, configs)):
                 stack.enter_context(exclusive(one))
             gate, texts = with_baseline(gate, configs.read_again())
@@ -139,6 +147,8 @@ def check(
         written += [] if junit is None else [(junit, gate.to_junit())]
         written += [] if sarif is None else [(sarif, gate.to_sarif(__version__))]
         if written:
+            from minuend.files.transaction.writing import together
+
             sources = [one for one in (*gate.sources, *files) if one not in texts]
             with together([path for path, _ in written], sources) as streams:
                 for (_, text), stream in zip(written, streams, strict=True):
@@ -150,3 +160,20 @@ def check(
 
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS
+
+
+def _read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+    if not inputs:
+        return {}, []
+    from minuend.models.running import read_inputs  # slow
+
+    return read_inputs(inputs)
+
+
+def _advised(report: Report, model: Model, judging: Judging) -> Report:
+    """See :func:`minuend.rewriting.advising.advised`, which has nothing to say where nothing was found."""
+    if all(one.verdict == "ok" or one.tolerated is not None for one in report.findings):
+        return report
+    from minuend.rewriting.advising import advised  # slow
+
+    return advised(report, model, judging)

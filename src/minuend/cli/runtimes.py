@@ -15,7 +15,6 @@ from minuend.cli.progress import Bar
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb, Verbs, completing
 from minuend.errors import MinuendError, shown
-from minuend.standards.abilities import Ability
 from minuend.text import whole_number
 
 
@@ -26,9 +25,6 @@ class Vectors(Protocol):
         self, folder: str, opsets: Sequence[int] | None, *, progress: Callable[[int, int], None] | None
     ) -> Sequence[str]:
         """Write cases to a new folder, as files for other people's runners; return their names."""
-
-
-VECTORS = Ability[Vectors]("vectors")
 
 
 @click.command(
@@ -157,8 +153,11 @@ def vectors(opsets: str | None, out: str) -> None:
         chosen = None if opsets is None else [whole_number(part) for part in opsets.split(",")]
     except ValueError:
         raise click.BadParameter(f"{shown(opsets)}; expected opsets with commas between them, as 6,14") from None
+    from minuend.standards.abilities import Ability
+
+    abilities = Ability[Vectors]("vectors")
     with Bar("writing") as bar:
-        made = VECTORS.required(next(VECTORS.homes())).write(out, chosen, progress=bar)
+        made = abilities.required(next(abilities.homes())).write(out, chosen, progress=bar)
     show([f"{len(made)} test cases written to {out}"])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from minuend.cli import options
@@ -9,10 +11,12 @@ from minuend.cli.printing import report, show_lines, warn
 from minuend.cli.verbs import Verb, completing
 from minuend.errors import SpecError
 from minuend.language import Language
-from minuend.operators import SUBTRACT, by_name
-from minuend.standards.dialects import dialect, dialects, split_version
-from minuend.standards.version import OpVersion
-from minuend.standards.version import diff as changes_between
+
+if TYPE_CHECKING:
+    from minuend.standards.version import OpVersion
+
+_USUAL = "subtract"
+"""The operator that is meant where none is named."""
 
 
 @click.command(
@@ -47,6 +51,9 @@ def spec(version: str | None, operator: str, html: bool, as_json: bool, language
 
 def _rows(home: str | None, operator: str) -> tuple[OpVersion, ...]:
     """An operator's versions in a dialect, or in every one that has it."""
+    from minuend.operators import by_name
+    from minuend.standards.dialects import dialect, dialects
+
     if home is not None:
         return dialect(home).versions(operator)
     name = by_name(operator).name
@@ -57,7 +64,7 @@ def _open(op: OpVersion | None, operator: str, language: Language) -> None:
     from minuend.cli.site import page, slug
     from minuend.cli.site import show as show_page
 
-    whole = "matrix" if operator == SUBTRACT.name else "operators/index"
+    whole = "matrix" if operator == _USUAL else "operators/index"
     found = page(whole if op is None else f"operators/{slug(op)}", language.name)
     show_page(found)
     show_lines([str(found)])
@@ -75,6 +82,7 @@ def _open(op: OpVersion | None, operator: str, language: Language) -> None:
 def diff(old: str, new: str, as_json: bool, language: Language) -> None:
     """Show what changed from one version of an operator to another, in one dialect."""
     from minuend.cli.pages.standards import diff_json, diff_page
+    from minuend.standards.version import diff as changes_between
 
     was, now = _resolve(old), _resolve(new)
     if was.dialect != now.dialect:
@@ -88,12 +96,14 @@ def diff(old: str, new: str, as_json: bool, language: Language) -> None:
     report(as_json, lambda: diff_json(was, now, changes), lambda: diff_page(was, now, changes, language))
 
 
-def _resolve(text: str, operator: str = SUBTRACT.name) -> OpVersion:
+def _resolve(text: str, operator: str = _USUAL) -> OpVersion:
     """Return the version that a text names, of the operator that it names or of the one that is stated besides."""
+    from minuend.standards.dialects import split_version
+
     home, named, version = split_version(text)
-    if named == SUBTRACT.name:  # it names none
+    if named == _USUAL:  # it names none
         named = operator
-    elif operator != SUBTRACT.name and home.versions(named) is not home.versions(operator):
+    elif operator != _USUAL and home.versions(named) is not home.versions(operator):
         raise SpecError("operator", f"{text} is not a version of {operator}; leave --operator or {named} out")
     found = home.resolve(version, named)
     if version is not None and (why := home.beyond(version)):

@@ -9,7 +9,7 @@ stay unknown.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from minuend.core.elements import TYPES
 from minuend.core.shapes import Shape, bounds, size
@@ -35,33 +35,43 @@ _SILENT = frozenset(row.name for row in SUBTRACT.float_classes if row.name not i
 _STRIDED = ("same", "scalar", "one-sided", "two-sided")
 """What strides express; DirectML has no empty tensors and no rank 0."""
 
+_DIRECTML, _ONNXRUNTIME = "directml", "onnxruntime-directml"
+"""The runtimes."""
+
 _ONNXRUNTIME_RELEASES = ("1.24.4",)
 """Releases whose operator registration was read."""
 
 _ONNXRUNTIME_VERSIONS = ("7", "13", "14")
 
 
-def targets() -> Iterator[Target]:
-    for level in LEVELS:
-        yield Target(
-            "directml",
-            level,
-            nodes(*_rows(DIALECT.resolve(level), _STRIDED)),
-            declared=True,
-            silent=_SILENT,
-            source="the page of DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC",
-            translate=functools.partial(_at_level, level),
-            runs_nothing="directml runs no models; fix an ONNX model for onnxruntime-directml and convert it",
-        )
-    for release in _ONNXRUNTIME_RELEASES:
-        yield Target(
-            "onnxruntime-directml",
-            release,
-            nodes(*_onnxruntime_rows()),
-            declared=True,
-            silent=_SILENT,
-            source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
-        )
+def targets() -> Mapping[str, Callable[[], Target]]:
+    levels = {f"{_DIRECTML}@{one}": functools.partial(_level, one) for one in LEVELS}
+    releases = {f"{_ONNXRUNTIME}@{one}": functools.partial(_release, one) for one in _ONNXRUNTIME_RELEASES}
+    return {**levels, **releases}
+
+
+def _level(level: str) -> Target:
+    return Target(
+        _DIRECTML,
+        level,
+        nodes(*_rows(DIALECT.resolve(level), _STRIDED)),
+        declared=True,
+        silent=_SILENT,
+        source="the page of DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC",
+        translate=functools.partial(_at_level, level),
+        runs_nothing="directml runs no models; fix an ONNX model for onnxruntime-directml and convert it",
+    )
+
+
+def _release(release: str) -> Target:
+    return Target(
+        _ONNXRUNTIME,
+        release,
+        nodes(*_onnxruntime_rows()),
+        declared=True,
+        silent=_SILENT,
+        source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
+    )
 
 
 def _at_level(level: str, node: Node) -> tuple[Node, str]:

@@ -36,7 +36,6 @@ import contextlib
 import datetime
 import json
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -254,6 +253,8 @@ def parse(path: str, text: str) -> Config:
     for number, line in enumerate(text.split("\n"), 1):
         if line.count(".") > DOTS:
             raise FileFormatError(f"{path}: line {number} has more than {DOTS} dots, the most that is read")
+    import tomllib  # slow, and many projects have no such file
+
     try:
         data = tomllib.loads(text)
     except RecursionError:
@@ -411,6 +412,8 @@ def with_entries(config: Config, entries: Iterable[Accepted]) -> str:
     for one in entries:
         rows = [f"{key} = {_quoted(value)}" for key in _ACCEPT if (value := getattr(one, key))]
         text += (end if text else "") + end.join(["[[accept]]", *rows, ""])
+    import tomllib
+
     try:
         text.encode()
         tomllib.loads(text)

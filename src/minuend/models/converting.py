@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from minuend.errors import ConversionRefused, MinuendError, SpecError, listed, shown
-from minuend.models import saving
-from minuend.models.graph import Graph
 from minuend.models.opening import M_contra, Model, open_model
 from minuend.standards.abilities import Ability
 from minuend.standards.dialects import Dialect, dialect, dialects
+
+if TYPE_CHECKING:
+    from minuend.models.graph import Graph
 
 Moved: TypeAlias = tuple[Model, list[str], list[str]]
 """A model that was made of another one, with what changed and what was lost, a sentence each."""
@@ -92,6 +93,8 @@ class Converted:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, whole or not at all, over none of the original's files; an equal one is a copy."""
+        from minuend.models import saving  # slow, and check saves nothing
+
         saving.save(self.opened, self.original, path)
 
 

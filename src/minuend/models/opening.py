@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, Protocol, TypeVar, cast
 from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.limits import MAX_BYTES
 from minuend.errors import FileFormatError, listed
-from minuend.files.transaction.output_paths import check, refuse_inputs
 from minuend.standards.abilities import Ability
 from minuend.standards.dialects import Dialect, dialect
 from minuend.standards.node import Node
@@ -277,6 +276,8 @@ def check_output_path(path: str, home: Dialect, inputs: Iterable[str]) -> None:
         FileFormatError: another suffix, under which no reader would find the model. MinuendError, OSError: a file
             that it takes is an input, or cannot be written to; see :func:`minuend.files.transaction.writing.check`.
     """
+    from minuend.files.transaction.output_paths import check, refuse_inputs  # slow, and opening needs none
+
     inputs = tuple(inputs)
     refuse_inputs([path], inputs)
     known = FORMATS.required(home)

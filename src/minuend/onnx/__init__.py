@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minuend.onnx.operator import sub
+from minuend.lazy import members
 
 if TYPE_CHECKING:
     from minuend.onnx.backend import Backend as Backend
+    from minuend.onnx.operator import sub
 
 __all__ = ["Backend", "sub"]
 
 
+_find = members(__name__, {"Backend": ".backend:Backend", "sub": ".operator:sub"})
+
+
 def __getattr__(name: str) -> Any:
-    if name != "Backend":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from minuend.onnx.backend import Backend
+        return _find(name)
     except ModuleNotFoundError as error:
         if error.name != "onnx":
             raise
         raise ModuleNotFoundError(
             "minuend.onnx.Backend needs the package onnx; install it with: pip install 'minuend[onnx]'", name="onnx"
         ) from None
-    return Backend

@@ -17,12 +17,9 @@ from onnx import ModelProto
 
 from minuend.core.limits import MAX_BYTES
 from minuend.models.opening import Outputs
-from minuend.onnx.documents import saving
 from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.reading import parsed
-from minuend.onnx.execution import running
-from minuend.onnx.execution.interpreter import EVALUATORS as _EVALUATORS
-from minuend.onnx.execution.kernels import RunError
+from minuend.onnx.execution import EVALUATORS
 from minuend.onnx.graphs import walk
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import Node
@@ -75,7 +72,7 @@ class Model(Document):
 
     # ---- running ----------------------------------------------------------------------------------------------
 
-    EVALUATORS = _EVALUATORS
+    EVALUATORS = EVALUATORS
 
     def run(
         self, inputs: Mapping[str, Any], *, max_bytes: int | None = MAX_BYTES, evaluator: str | None = None
@@ -103,6 +100,8 @@ class Model(Document):
         >>> model.run({"a": np.uint8([1, 2])})
         {'c': array([0, 0], dtype=uint8)}
         """
+        from minuend.onnx.execution import running  # slow, and few who read a model run it
+
         return running.run(self, inputs, max_bytes, evaluator)
 
     def execute(
@@ -134,6 +133,8 @@ class Model(Document):
             Unsupported: a model that the text form cannot hold. MinuendError: the path is an input.
             OSError: it cannot be written there.
         """
+        from minuend.onnx.documents import saving  # as above
+
         saving.save(self, os.fspath(path), inputs)
 
     def copies(self, original: object, path: str) -> dict[str, str]:
@@ -147,4 +148,4 @@ class Model(Document):
         return {original.path: path} if stays else {}
 
 
-__all__ = ["Model", "RunError", "read"]
+__all__ = ["Model", "read"]

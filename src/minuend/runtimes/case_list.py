@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from minuend.models.patterns import Pattern
@@ -31,9 +31,7 @@ def rows() -> Rows:
 
 @functools.cache
 def _data() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(
-        resources.files("minuend.runtimes").joinpath("measured", CASES).read_text("utf-8")
-    )
+    found: Mapping[str, Any] = json.loads(Path(__file__).with_name("measured").joinpath(CASES).read_text("utf-8"))
     return found
 
 

@@ -20,17 +20,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.machinery
+import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minuend import worker
 from minuend.errors import SpecError, Unsupported, cut, listed, near, shown
 from minuend.runtimes import adapters as folder
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 GROUP = "minuend.runtimes"
 """The group of entry points through which other packages add runtimes."""
@@ -142,7 +146,7 @@ def _added() -> tuple[Mapping[str, PlugIn], tuple[str, ...]]:
     """Runtimes of other packages by name, and those that are left out since their name is taken, in sentences."""
     found: dict[str, PlugIn] = {}
     refused = []
-    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda one: (_package(one), one.name)):
+    for entry in sorted(_entry_points(), key=lambda one: (_package(one), one.name)):
         one = PlugIn(entry.name, _package(entry), entry.value)
         taken = "minuend itself" if one.name in taken_names() else found[one.name].package if one.name in found else ""
         if taken and found.get(one.name) != one:
@@ -150,6 +154,33 @@ def _added() -> tuple[Mapping[str, PlugIn], tuple[str, ...]]:
         elif not taken:
             found[one.name] = one
     return MappingProxyType(found), tuple(refused)
+
+
+def _entry_points() -> Iterable[metadata.EntryPoint]:
+    if not _has_entry_points():
+        return ()
+    from importlib import metadata  # slow, as is reading what all packages say
+
+    return metadata.entry_points(group=GROUP)
+
+
+def _has_entry_points() -> bool:
+    """Whether a package here may have entry points of the group: its file names it, or is not in a plain folder."""
+    if any(hasattr(one, "find_distributions") and one is not importlib.machinery.PathFinder for one in sys.meta_path):
+        return True
+    for place in sys.path:
+        try:
+            names = os.listdir(place or os.curdir)
+        except NotADirectoryError:  # an archive
+            return True
+        except OSError:  # none, or nothing that can be read
+            continue
+        for name in names:
+            if name.lower().endswith((".dist-info", ".egg-info")) or name.lower() == "egg-info":
+                with contextlib.suppress(OSError), open(os.path.join(place, name, "entry_points.txt"), "rb") as stream:
+                    if GROUP.encode() in stream.read():
+                        return True
+    return False
 
 
 def _package(entry: metadata.EntryPoint) -> str:

@@ -9,7 +9,7 @@ import functools
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -176,8 +176,9 @@ def cause(reason: Reason, language: Language) -> str:
     if isinstance(reason, ValuesDiffer):
         return _deviation(reason, language)
     blank = {"operands": (), "others": (), "witness": None, "index": None, "got": "", "expected": ""}
-    known = {one.name for one in fields(reason)}
-    return sentence([replace(reason, **{name: empty for name, empty in blank.items() if name in known})], language)
+    known = reason.facts()
+    blanked = {name: empty for name, empty in blank.items() if name in known}
+    return sentence([replace(reason, **blanked)], language)  # type: ignore[type-var]  # each kind is a dataclass
 
 
 def several(sentences: Iterable[str], language: Language) -> str:
@@ -186,7 +187,7 @@ def several(sentences: Iterable[str], language: Language) -> str:
 
 
 def _rendered(reason: Reason, language: Language) -> str:
-    facts = {one.name: _FORMATS.get(one.name, _plain)(getattr(reason, one.name), language) for one in fields(reason)}
+    facts = {name: _FORMATS.get(name, _plain)(getattr(reason, name), language) for name in reason.facts()}
     match reason:
         case SettingNeeded():
             facts["options"] = str(dict(reason.setting))

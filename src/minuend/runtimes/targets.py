@@ -12,9 +12,8 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,6 +36,8 @@ __all__ = [
     "names", "nearest", "of", "read",
 ]  # fmt: skip
 
+_MEASURED = Path(__file__).with_name("measured")
+
 INSTALLED = "installed"
 """Behind ``@``: the release that is installed here."""
 
@@ -52,7 +53,7 @@ def _in(folder: Any) -> Mapping[str, Any]:
 
 @functools.cache
 def _packaged(operator: str = SUBTRACT.name) -> Mapping[str, Any]:
-    folder = resources.files("minuend.runtimes").joinpath("measured")
+    folder = _MEASURED
     if operator != SUBTRACT.name:
         folder = folder.joinpath(operator)
     return _in(folder) if folder.is_dir() else {}
@@ -61,17 +62,16 @@ def _packaged(operator: str = SUBTRACT.name) -> Mapping[str, Any]:
 class Declared(Protocol):
     """A dialect's ``declared.py``."""
 
-    def targets(self) -> Iterator[Target]:
-        """Yield what documents say of runtimes that are not measured."""
+    def targets(self) -> Mapping[str, Callable[[], Target]]:
+        """Return what makes a target of what documents say of a runtime that is not measured, by the target's name."""
 
 
 _DECLARED = Ability[Declared]("declared")
 
 
 @functools.cache
-def _declared() -> Mapping[str, Target]:
-    found = (target for _, declared in _DECLARED.every() for target in declared.targets())
-    return {target.name: target for target in found}
+def _declared() -> Mapping[str, Callable[[], Target]]:
+    return {name: functools.cache(made) for _, one in _DECLARED.every() for name, made in one.targets().items()}
 
 
 def _added(runtime: str) -> Mapping[str, Any]:
@@ -135,14 +135,14 @@ def _load(name: str) -> Target:
     if name in user_files.files():
         return _yours(name, str(user_files.files()[name]), user_files.stamp(name))
     if name in _declared():
-        return _declared()[name]
+        return _declared()[name]()
     return _packaged_target(name) if name in _packaged() else _added_target(name)
 
 
 @functools.lru_cache(maxsize=16)
 def _packaged_target(name: str, operator: str = SUBTRACT.name) -> Target:
     found = target_of(json.loads(_packaged(operator)[name].read_text("utf-8")))  # the tests load these with all checks
-    beside = resources.files("minuend.runtimes").joinpath("measured", WITNESSES, f"{name}.json")
+    beside = _MEASURED.joinpath(WITNESSES, f"{name}.json")
     if operator != SUBTRACT.name or not beside.is_file():
         return found
     witnesses = PatternWitnesses(functools.partial(beside.read_text, "utf-8"))

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from minuend.errors import SpecError, listed, near, shown
-from minuend.files.transaction.writing import together
 from minuend.runtimes.registry import proper
 from minuend.runtimes.target import Target
 from minuend.runtimes.target_files import read
@@ -60,6 +59,8 @@ def add(path: str | os.PathLike[str]) -> Target:
         raise SpecError("targets", f"{os.fspath(path)} names its runtime {shown(found.runtime)}; expected {name}")
     with open(path, "rb") as stream:
         data = stream.read()
+    from minuend.files.transaction.writing import together  # slow, and reading needs none
+
     with together([str(folder() / f"{found.name}.json")], [os.fspath(path)], folders=True) as (stream,):
         stream.write(data)
     return found

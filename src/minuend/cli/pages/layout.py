@@ -76,6 +76,8 @@ def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
     int8        8
     float16    16
     """
+    if all(_fits(part, width) for part in page):
+        return "".join(f"{str(line).rstrip()}\n" for line in page)
     from rich.console import Console
     from rich.measure import Measurement
 
@@ -92,6 +94,11 @@ def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
         console.width = max(width, Measurement.get(console, console.options, shown).minimum)
         console.print(shown, crop=False)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def _fits(part: Part, width: int) -> bool:
+    """Whether a part is plain text that needs no folding, for which rich is not imported."""
+    return isinstance(part, str) and part.isascii() and part.isprintable() and len(part) <= width
 
 
 def aligned(labels: Sequence[str]) -> list[str]:

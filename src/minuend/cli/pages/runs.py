@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from minuend.cli.words import counted
 from minuend.errors import listed
-from minuend.judging.error_bounds import WORDS
 from minuend.runtimes.trials import closeness
 
 if TYPE_CHECKING:
@@ -92,4 +91,6 @@ def _causes(trial: Trial) -> Iterator[str]:
     elif trial.switches and any(one.different for one in trial.outputs):
         yield f"the same with {listed(trial.switches, 'and with')}"
     if any(one.allowed is not None for one in trial.outputs):
+        from minuend.judging.error_bounds import WORDS  # slow, and most checks run nothing
+
         yield f"allowed where operators round: {WORDS}"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+from pathlib import Path
 
 import click
 
 from minuend.cli.verbs import Verb
 from minuend.errors import SpecError, listed, near, shown
 
+_FOLDER = Path(__file__).parent
+
 
 def names() -> list[str]:
     """Return the verbs that report in JSON."""
-    found = (entry.name.removesuffix(".json") for entry in files(__name__).iterdir() if entry.name.endswith(".json"))
+    found = (entry.name.removesuffix(".json") for entry in _FOLDER.iterdir() if entry.name.endswith(".json"))
     return sorted(name for name in found if name != "error")
 
 
@@ -29,7 +31,7 @@ def schema_of(verb: str) -> dict[str, object]:
     if verb not in names():
         message = f"no verb {shown(verb)}{near(verb, names())} reports in JSON"
         raise SpecError("schemas", f"{message}; expected {listed(names())}")
-    found, error = (json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8")) for name in (verb, "error"))
+    found, error = (json.loads(_FOLDER.joinpath(f"{name}.json").read_text("utf-8")) for name in (verb, "error"))
     head = {"$schema": error.pop("$schema"), "title": f"minuend {verb} --json", "type": "object"}
     head |= {"required": ["version", "tool"], "properties": error.pop("properties")}
     return {**head, "oneOf": [*found["oneOf"], error], **{key: found[key] for key in ("$defs",) if key in found}}

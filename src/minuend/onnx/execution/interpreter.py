@@ -20,15 +20,12 @@ from minuend.errors import MinuendError, SpecError, Unsupported
 from minuend.onnx import operator
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array, Attributes, Inputs
-from minuend.onnx.execution import containers, control, defects, exact, sizes
+from minuend.onnx.execution import EVALUATORS, containers, control, defects, exact, sizes
 from minuend.onnx.execution.kernels import OLDEST, Kernel, NoKernel, RunError, brief
 from minuend.onnx.graphs.call_counts import Key
 from minuend.onnx.graphs.nesting import filled_in
 from minuend.onnx.graphs.scope import MAIN, Scope, read_opsets
 from minuend.onnx.versions import DIALECT
-
-EVALUATORS = ("onnxruntime", "reference")
-"""What can compute the operators other than Sub and those that have bodies."""
 
 _LONGEST = 500
 """Characters of another library's message that are reported."""

@@ -15,8 +15,7 @@ from minuend.errors import SpecError, Unsupported, listed, near, shown
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.tensors import Array
-from minuend.onnx.execution import kernels, sizes
-from minuend.onnx.execution.interpreter import EVALUATORS
+from minuend.onnx.execution import EVALUATORS, kernels, sizes
 from minuend.onnx.graphs import inference, walk
 from minuend.onnx.graphs.call_counts import Calls
 from minuend.onnx.graphs.nesting import name_of, within

@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.helper import make_opsetid
-from onnx.reference import ReferenceEvaluator
 
 from minuend.core.shapes import Dim, Shape
 from minuend.onnx.opsets.schemas import refers
@@ -114,6 +113,8 @@ def _large(node: NodeProto, feeds: dict[str, Array]) -> bool:
 
 
 def _evaluate(node: NodeProto, opset: int, feeds: dict[str, Array]) -> Array | None:
+    from onnx.reference import ReferenceEvaluator  # slow, and few models need it
+
     inputs, outputs = ([ValueInfoProto(name=name) for name in names] for names in (feeds, node.output[:1]))
     graph = GraphProto(name="fold", node=[node], input=inputs, output=outputs)
     model = ModelProto(ir_version=10, graph=graph, opset_import=[make_opsetid("", opset)])
