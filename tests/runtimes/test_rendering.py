@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -450,3 +452,17 @@ def test_reasons_are_joined_and_the_first_that_decides_gives_the_code() -> None:
     assert rendering.sentence(reasons[:2], CHINESE) == "減去平均值；結果符合預期"
     assert because.deciding(reasons) == because.AsContracted()
     assert because.deciding(reasons[:1]) is None
+
+
+def test_threads_that_need_a_kind_of_reason_at_once_get_it_complete():
+    code = (
+        "import sys, threading; sys.setswitchinterval(1e-6)\n"
+        "from minuend.runtimes.reasons import NotMeasured\n"
+        "start, found = threading.Barrier(8), []\n"
+        "def make(): start.wait(); found.append(NotMeasured('a') == NotMeasured(target='a'))\n"
+        "threads = [threading.Thread(target=make) for _ in range(8)]\n"
+        "[one.start() for one in threads], [one.join() for one in threads]\n"
+        "assert found == [True] * 8, found\n"
+    )
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", code], check=True)

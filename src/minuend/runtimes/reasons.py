@@ -7,6 +7,7 @@ runtime or a rule says itself.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, dataclass_transform
@@ -61,9 +62,18 @@ class Reason:
         return tuple(one.name for one in fields(cls))  # type: ignore[arg-type]
 
 
+_COMPLETE: set[type[Reason]] = set()
+_COMPLETING = threading.Lock()
+"""Of several threads one makes a kind a dataclass; the others wait until it has all its methods."""
+
+
 def _complete(kind: type[Reason]) -> None:
-    if "__dataclass_fields__" not in vars(kind):
-        dataclass(frozen=True)(kind)
+    if kind in _COMPLETE:
+        return
+    with _COMPLETING:
+        if kind not in _COMPLETE:
+            dataclass(frozen=True)(kind)
+            _COMPLETE.add(kind)
 
 
 def deciding(reasons: Iterable[Reason]) -> Reason | None:
