@@ -508,6 +508,7 @@ MODELS = (
         "differential.invalid_models:convert_proto", lambda own, model, to: model),
         {"what": "the attribute 'nonsense' of another version"}),
     Break("convert-invalid", "all is refused", _around("differential.invalid_models:convert_proto", _refusing), {}),
+    Break("ir", "a harmed file is refused for nothing", _refuses("minuend.openvino.model:read"), {"harm": 8}),
     Break("ir", "operands are turned", _around("minuend:convert", _of_another), {}),
     Break("ir", "all is refused", _around("minuend:convert", _refusing), {}),
     Break("ir", "the output's name", _around("minuend:convert", _renamed), {}),
