@@ -26,6 +26,7 @@ from differential import conversion, onnx_worker, valid_nodes
 from differential.conversion import Case, fault, near
 from differential.node_drafts import registry, split
 from differential.onnx_worker import Failed
+from differential.surface import Difference
 from onnx import ModelProto
 
 from minuend.errors import ConversionRefused
@@ -107,12 +108,16 @@ def judged(sample: Sample, result: ModelProto) -> str:
     """Whether a converted model is valid, and gives what the original gives."""
     if fault(result):
         return "invalid"
-    if sample.expected is None or valid_nodes.RANDOM & {node.op_type for node in sample.model.graph.node}:
+    if sample.expected is None or conversion.is_random(sample.model):
         return "converted"
     try:
         came = onnx_worker.run(result.SerializeToString(), sample.feeds)
     except Failed as error:
-        return "converted" if any(word in str(error) for word in conversion.ABSENT) else "does not run"
+        try:
+            conversion.failed(str(error), result)
+        except Difference:
+            return "does not run"
+        return "converted"
     return "converted" if all(map(near, sample.expected, came)) else "other results"
 
 

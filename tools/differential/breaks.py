@@ -404,6 +404,21 @@ def _unconverted() -> Exception:
     return ConversionRefused("it cannot be said there", {"it": "it cannot be said there"})
 
 
+def _refusing_for(reason: str) -> Callable[[], Exception]:
+    def error() -> Exception:
+        from minuend.errors import ConversionRefused
+
+        return ConversionRefused(reason, {"it": reason})
+
+    return error
+
+
+def _known_defect() -> Exception:
+    from minuend.errors import Unsupported
+
+    return Unsupported("run", "onnxruntime is wrong for this: it takes the indices as those of output_shape")
+
+
 def _refusing(own: Callable[..., Any], model: Any, *given: Any, **named: Any) -> Any:
     from minuend.errors import ConversionRefused
     from minuend.onnx.opsets.schemas import INVALID
@@ -473,6 +488,8 @@ def _says(verdict: str) -> Callable[[], AbstractContextManager[Any]]:
     return _result("minuend:check", call)
 
 
+_DOWN = {"op": "Abs", "opset": 13, "inputs": [["float", [2], "any"]], "to": 12}
+"""What onnx's converter refuses."""
 _CHAIN = {"dtype": "int32", "steps": [["sub", [2], "input", 1]]}
 MODELS = (
     Break("convert", "operands are turned", _around("minuend:convert", _of_another),
@@ -481,10 +498,17 @@ MODELS = (
           {"op": "Gelu", "opset": 20, "to": 13}),
     Break("convert", "all is refused as invalid", _around("minuend:convert", _refusing), {"opset": 13, "to": 14}),
     Break("convert", "all is refused", _refuses("minuend:convert", _unconverted), {"opset": 13, "to": 14}),
+    Break("convert", "an unknown reason", _refuses("minuend:convert", _unconverted), _DOWN),
+    Break("convert", "a reason that the registry refutes",
+          _refuses("minuend:convert", _refusing_for("Abs: Abs-6 takes no tensor(float) as input 0 ('X')")), _DOWN),
+    Break("convert", "a constant that is none", _refuses("minuend:convert", _refusing_for(
+        "Abs: axes ('x0') must be constant for this step, and it is computed or given from outside")),
+        _DOWN | {"constants": "all"}),
     Break("convert-invalid", "no refusal", _around(
         "differential.invalid_models:convert_proto", lambda own, model, to: model),
         {"what": "the attribute 'nonsense' of another version"}),
     Break("convert-invalid", "all is refused", _around("differential.invalid_models:convert_proto", _refusing), {}),
+    Break("ir", "a harmed file is refused for nothing", _refuses("minuend.openvino.model:read"), {"harm": 8}),
     Break("ir", "operands are turned", _around("minuend:convert", _of_another), {}),
     Break("ir", "all is refused", _around("minuend:convert", _refusing), {}),
     Break("ir", "the output's name", _around("minuend:convert", _renamed), {}),
@@ -495,6 +519,7 @@ MODELS = (
     Break("dxdispatch", "all is refused", _refuses("minuend:directml.Model.run"), {}),
     Break("dxdispatch", "each conversion is refused", _around("minuend:convert", _refusing), _CHAIN),
     Break("run", "all is refused", _refuses("minuend:run"), {}),
+    Break("run", "a defect of onnxruntime that it has not", _refuses("minuend:run", _known_defect), {}),
     Break("run", "an element", _result("minuend:run", _first_output), {}),
     Break("cures", "another node is touched", _result("minuend:fix", _another_node),
           {"dtype": "uint8", "around": "read twice", "target": "openvino-cpu"}),

@@ -410,11 +410,12 @@ def is_random(model: ModelProto) -> bool:
     return any(
         node.op_type in valid_nodes.RANDOM
         or (node.op_type == "Dropout" and len(node.input) > 2 and all(a.name != "seed" for a in node.attribute))
-        for node in _every_node(model)
+        for node in every_node(model)
     )
 
 
-def _every_node(model: ModelProto) -> Iterator[NodeProto]:
+def every_node(model: ModelProto) -> Iterator[NodeProto]:
+    """Return all nodes of a model, those of functions and bodies too."""
     waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
     while waiting:
         node = waiting.pop()
@@ -536,7 +537,7 @@ def failed(why: str, model: ModelProto) -> str:
         return "converted, not run after"
     if reason := next((reason for text, reason in NOT_RUN.items() if text in why), ""):
         return f"converted, and onnxruntime fails: {reason}"
-    its_own = {node.op_type for node in _every_node(model) if node.domain == CONTRIB}
+    its_own = {node.op_type for node in every_node(model) if node.domain == CONTRIB}
     if (found := _ITS_OWN.search(why)) and found[1] in its_own:
         return "converted, and onnxruntime fails: the body of its own operator has nodes that the opset lacks"
     raise Difference(f"the result does not run: {why}")
@@ -548,8 +549,9 @@ SILENT = (
     "expected an even number, for pairs",
     "the scales ('",
     "has no coordinate_transformation_mode='tf_half_pixel_for_nn'",
+    "has no coordinate_transformation_mode='half_pixel_symmetric'",
 )
-"""Resize-10 where it shrinks, or may; flags that are neither 0 nor 1; odd pairs; a mode that no later version has,
+"""Resize-10 where it shrinks, or may; flags that are neither 0 nor 1; odd pairs; a mode that the other version has not,
 which onnx's converter leaves standing."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from onnx.defs import OpSchema
 
 from differential import onnx_worker
 from differential.conversion import bits, fault, same, words
+from differential.ir_harm import harmed
 from differential.onnx_worker import Bits, Failed
 from differential.surface import Difference, Surface
 from differential.valid_nodes import NUMBERS, ir_version, numpy_of
@@ -389,7 +389,7 @@ def compare(case: Case, folder: Path) -> str:
     result.save(folder / "model.xml")
     xml, weights = (folder / "model.xml").read_bytes(), (folder / "model.bin").read_bytes()
     if case.harm:
-        return _harmed(case, xml, weights)
+        return harmed(case.harm, xml, weights)
     out = made.model.graph.output[0].name
     try:
         found = onnx_worker.openvino(xml, weights, None)
@@ -444,40 +444,6 @@ def _back(case: Case, made: Chain, folder: Path) -> str:
     except Failed:
         return "equal, and not run after its way back"
     return "equal, there and back"
-
-
-def _ones(type_: Any) -> Any:
-    from minuend.openvino.ir.notation import NUMERIC
-
-    dims = [dim if isinstance(dim, int) and dim < 100 else 2 for dim in type_.shape or ()]
-    return np.ones(dims[:8], NUMERIC[type_.element].memory if type_.element in NUMERIC else bool)
-
-
-def _harmed(case: Case, xml: bytes, weights: bytes) -> str:
-    """What openvino refuses is refused here."""
-    from minuend.errors import MinuendError
-    from minuend.openvino.model import read
-
-    support = str(Path(__file__).parents[2] / "tests" / "support")
-    if support not in sys.path:
-        sys.path.append(support)
-    from mutated_documents import harmed_xml  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-    harmed = harmed_xml(random.Random(case.harm), xml)
-    try:
-        onnx_worker.openvino(harmed, weights, None)
-        theirs = ""
-    except Failed as error:
-        theirs = str(error)
-    try:
-        model = read(harmed, weights)
-        model.run({name: _ones(type_) for name, type_ in model.inputs.items()}, max_bytes=1 << 24)
-        ours = ""
-    except (MinuendError, OSError) as error:
-        ours = str(error)
-    if theirs and not ours:
-        raise Difference(f"read and run, and openvino refuses it: {theirs[:300]}")
-    return f"harmed: {'both refuse' if theirs else 'refused here alone' if ours else 'both read'}"
 
 
 SURFACES = (Surface("ir", "models to OpenVINO IR and back", ("onnx", "onnxruntime", "openvino"), draw, compare, Case),)

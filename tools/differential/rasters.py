@@ -697,8 +697,12 @@ def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> Iterator
         yield from other_place(a, b, whole)
     elif not (single[1] if a.placed else single[0]):
         yield Reason.NO_PLACE()
+        if a.point or b.point:  # a raster type is a GeoKey: one file has keys of no system
+            yield Reason.SYSTEM()
     if (a.scales, a.offsets) != (b.scales, b.offsets):
-        yield Reason.HEIGHTS() if _has_heights(case.crs) else Reason.SCALE()
+        yield Reason.SCALE()
+        if _has_heights(case.crs):  # GDAL writes them into the transform, where there is one
+            yield Reason.HEIGHTS()
     if given is not None:
         yield from contradiction([o for o in (a, b) if not o.pixels[0].size == 1 != math.prod(whole)], given)
 
@@ -733,7 +737,7 @@ def contradiction(files: Sequence[Read], given: int | float) -> Iterator[Why]:
 
 def of_one_nodata(bands: Sequence[Expected]) -> Iterator[Why]:
     """Why bands are not written to one file, which has one nodata value."""
-    if len({"none" if one.nodata is None else str(float(one.nodata)) for one in bands if not one.refused}) > 1:
+    if len({"none" if one.nodata is None else str(float(one.nodata)) for one in bands if one.array.size}) > 1:
         yield Reason.BANDS_NODATA()
 
 

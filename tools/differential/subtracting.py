@@ -129,7 +129,7 @@ def difference(a: Operand, b: Operand, overflow: str) -> Expected:
     if nodata is not None:
         found[missing] = _as(out, nodata)
     if overflow in ("error", "widen") and lost.any():
-        return Expected(found, refused=(overflowing(lost, out),))
+        return Expected(found, nodata, refused=(overflowing(lost, out),))
     return Expected(found, nodata, int(beyond.sum()))
 
 

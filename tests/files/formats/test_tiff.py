@@ -407,6 +407,22 @@ def test_control_points_in_a_local_system_are_not_those_in_none(tmp_path: Path) 
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_raster_type_alone_is_no_place(tmp_path: Path) -> None:
+    rasterio = pytest.importorskip("rasterio")
+    paths = [str(tmp_path / f"{name}.tif") for name in "ab"]
+    for path, point in zip(paths, (False, True), strict=True):
+        with rasterio.open(path, "w", "GTiff", width=32, height=32, count=1, dtype="uint8") as made:
+            made.write(pixels(1, (1, 32, 32), "uint8"))
+            if point:
+                made.update_tags(AREA_OR_POINT="Point")
+    for a, b in (paths, paths[::-1]):
+        subtract_files(a, b, str(tmp_path / "c.tif"))
+        with rasterio.open(a) as one, rasterio.open(tmp_path / "c.tif") as c:
+            assert not c.read().any()
+            assert c.tags().get("AREA_OR_POINT") == one.tags().get("AREA_OR_POINT")
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_places_are_those_that_gdal_reads(tmp_path: Path) -> None:
     rasterio = pytest.importorskip("rasterio")
     from rasterio.control import GroundControlPoint

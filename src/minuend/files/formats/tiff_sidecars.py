@@ -45,7 +45,7 @@ class Sidecars:
     camera: tiff_cameras.Camera = ()
 
     def placed(self, own: Grid | None) -> Grid | None:
-        """Return where pixels lie, by the tags' own answer."""
+        """Return where pixels lie, by the tags' own answer; ``None`` where nothing says it, as a raster type alone."""
         found = own or Grid()
         if self.grid.points:
             found = replace(found, transform=None, points=self.grid.points)
@@ -57,7 +57,7 @@ class Sidecars:
             found = replace(found, transform=self.world)
         if camera := self.camera or found.rational or self.grid.rational:
             found = replace(found, rational=camera)
-        return None if own is None and found == Grid() else found
+        return None if found == Grid() else found
 
 
 def sidecars_of(path: str) -> Sidecars:
