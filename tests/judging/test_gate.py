@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -618,7 +619,15 @@ TOLERATE = {
     "file": ('tolerate = ["subnormal"]', "", True),
     "model": ('tolerate = []\n[[model]]\npath = "f*"\ntolerate = ["subnormal"]', "", True),
     "target": ('tolerate = []\n[target.iree]\ntolerate = ["subnormal"]', "", True),
+    "another model": ('[[model]]\npath = "g*"\ntolerate = ["subnormal"]', "", False),
+    "another target": ('[target.tract]\ntolerate = ["subnormal"]', "", False),
+    "model before target": (
+        '[[model]]\npath = "f*"\ntolerate = []\n[target."iree@3.13"]\ntolerate = ["subnormal"]',
+        "",
+        False,
+    ),
     "command before file": ('tolerate = ["subnormal"]', "--tolerate none", False),
+    "command before model": ('[[model]]\npath = "f*"\ntolerate = []', "--tolerate subnormal", True),
 }
 """What a file and a command line say of severities, and whether a subnormal deviation is tolerated."""
 
@@ -667,6 +676,20 @@ def test_severities_accepted_findings_and_verdicts_together_say_what_counts(
 
 
 @pytest.mark.usefixtures("here")
+def test_what_is_not_known_counts_whatever_is_tolerated(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("float.onnxtxt").write_text(text("d = Relu(a) [diff] c = Sub(d, b)", "float"))
+    every = "sign-of-zero,rounding,subnormal,edge,numbers"
+    accepts = {"": False, '[[accept]]\nnode = "diff"\nreason = "known"': True}
+    for entry, accepted in accepts.items():
+        Path("minuend.toml").write_text(entry)
+        for given, counts in (("", True), ("--fail-on unknown", True), ("--fail-on different-numbers", False)):
+            status, data = report(capfd, f"float.onnxtxt --target tract --tolerate {every} {given}")
+            (finding,) = data["findings"]
+            assert (finding["verdict"], "tolerated" in finding) == ("unknown", False)
+            assert status == int(counts and not accepted), (entry, given)
+
+
+@pytest.mark.usefixtures("here")
 def test_a_tolerated_finding_stays_on_the_page_and_in_the_files(capfd: pytest.CaptureFixture[str]) -> None:
     Path("float.onnxtxt").write_text(FLOAT)
     command = "--target iree@3.13.0 --tolerate subnormal --sarif o.sarif --junit o.xml"
@@ -710,6 +733,12 @@ def test_severities_are_tolerated_in_python() -> None:
     for given, counts in ((("sign-of-zero",), 1), ("subnormal", 0), (["edge", "subnormal"], 0), ("none", 1), ((), 1)):
         found = mn.check(FLOAT, "iree", tolerate=given)
         assert (len(found.failures), len(found)) == (counts, 1)
+        for verdicts_named, named in ((("different-numbers",), True), (("unknown",), False)):
+            narrowed = replace(found, fail_on=frozenset(verdicts_named))
+            assert narrowed.ok is not bool(counts and named)
+            (finding,) = found
+            accepted = replace(narrowed, findings=(replace(finding, accepted="known"),))
+            assert accepted.ok
 
 
 @pytest.mark.usefixtures("here")

@@ -72,6 +72,33 @@ def test_what_fix_repairs_is_what_is_offered() -> None:
                     assert finding.fixable == (finding.location not in refused), (path, target, finding.location)
 
 
+MASKED = """<ir_version: 8, opset_import: ["" : 17]> g (int64[6,4] mask) => (float[6,4] y)
+    <float one = {1}, float low = {-10000}> { m = Cast<to=1>(mask) d = Sub(one, m) y = Mul(d, low) }"""
+
+
+def test_a_mask_is_assumed_to_hold_zeros_and_ones_where_only_signs_of_zero_differ_then() -> None:
+    (finding,) = report(MASKED, tolerate="sign-of-zero")
+    assert (finding.severity, finding.assumable) == ("numbers", (("m", 0, 1),))
+    assert mn.check(MASKED, OPENVINO, assume={"m": "0..1"}).ok
+    assert not mn.check(MASKED, OPENVINO).ok
+    (strict,) = report(MASKED)
+    assert strict.assumable == ()  # the sign counts
+
+
+SCALED = """<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,8,8] x) => (float[1,3,6,6] y, float[1,3,8,8] z)
+    <float[1,3,1,1] m = {0.5, 0.4, 0.3}, float[1,3,1,1] s = {0.2, 0.25, 0.3}, float[3,3,3,3] w = {WEIGHTS}>
+    { d = Sub(x, m) z = Div(d, s) y = Conv(z, w) }""".replace("WEIGHTS", ", ".join(["0.1"] * 81))
+
+
+def test_a_hint_with_which_fix_helps_is_offered_with_the_rewrite() -> None:
+    (finding,) = report(SCALED)
+    assert (finding.fixable, finding.fix_hint) == (False, "f32")
+    (action,) = finding.actions
+    assert (action.kind, action.setting) == ("fix", (("INFERENCE_PRECISION_HINT", "f32"),))
+    assert action.command == f"minuend fix MODEL --target {OPENVINO} --hint f32 -o OUT"
+    assert mn.fix(SCALED, OPENVINO, hint="f32", run=False).model is not None
+
+
 def test_what_does_not_count_stays_as_it_is() -> None:
     (finding,) = report(model("uint8"), tolerate="numbers")
     assert (finding.tolerated, finding.fixable, finding.assumable) == ("numbers", None, ())

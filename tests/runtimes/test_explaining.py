@@ -12,6 +12,7 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
 from minuend.runtimes.explaining import Command, cause, explained, lines
 from minuend.runtimes.finding import Finding
+from minuend.runtimes.severity import Deviation
 from minuend.runtimes.witness import Witness
 
 ENGLISH = Language()
@@ -27,6 +28,7 @@ WRAPS = Finding(
     witness=Witness(SUBTRACT, (5, 10), 0, 251),
     severity="numbers",
 )
+TOLERATED = "--tolerate sign-of-zero,rounding=512"
 FLOAT = replace(WRAPS, dtype="float32", witness=None, severity=None)
 
 
@@ -96,6 +98,16 @@ def of(finding: Finding, *reasons: because.Reason, **changes: object) -> Finding
             "numbers in uint8: 5 − 10 = 0, expected 251",
             "saturates instead of wrapping",
             ["nothing; it is tolerated (--tolerate none counts it)"],
+        ),
+        (
+            replace(
+                of(FLOAT, because.PatternComputedOtherwise(less(Op("Mul", (X, X)), X)), severity="numbers"),
+                fixable=False,
+                deviations=(Deviation("sign-of-zero"), Deviation("numbers", 512), Deviation("rounding", 4)),
+            ),
+            "numbers in float32, no example known",
+            "computed together with adjacent operators: Mul(x, x) - x",
+            [f"if 512 ulps are fine: minuend check a.onnx --target {WRAPS.target} {TOLERATED}"],
         ),
         (
             of(WRAPS, because.DialectNotRead("openvino-cpu", "DirectML", "onnx"), verdict="not-implemented"),

@@ -134,6 +134,20 @@ def test_the_action_takes_what_is_tolerated_and_the_rest_from_the_file(repositor
     assert (status, "(tolerated)" in told) == (0, True)
 
 
+@pytest.mark.parametrize("accepted", [False, True])
+@pytest.mark.parametrize(("tolerate", "tolerated"), [("", False), ("numbers", True)])
+@pytest.mark.parametrize(("fail_on", "named"), [("", True), ("unknown", False), ("different-numbers", True)])
+def test_the_action_counts_what_check_counts(
+    repository: Path, fail_on: str, named: bool, tolerate: str, tolerated: bool, accepted: bool
+) -> None:
+    if accepted:
+        Path("minuend.toml").write_text('[[accept]]\nnode = "diff"\nreason = "bright frames"\n')
+    given = {"models": "exports/wraps.onnxtxt", "targets": "openvino-cpu", "fail-on": fail_on, "tolerate": tolerate}
+    status, told, _, _ = act(repository, **given)
+    assert status == int(named and not tolerated and not accepted), told
+    assert ("(accepted)" in told, "(tolerated)" in told) == (accepted, tolerated and not accepted)
+
+
 def test_the_action_runs_no_code_from_its_inputs(repository: Path) -> None:
     before = sorted(os.listdir())
     status, told, outputs, _ = act(repository, models="$(touch pwned)\n`touch pwned`", targets="openvino-cpu")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from minuend.rewriting.options import Rewriting
 from minuend.rewriting.work import FIXING, Work
 from minuend.runtimes.actions import Assumable
 from minuend.runtimes.finding import Finding
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Report
 from minuend.runtimes.target import Target
 from minuend.runtimes.tolerance import Tolerances
@@ -31,8 +32,8 @@ INT32 = 2**31 - 1
 _LARGEST = 256 << 20
 """Bytes of a model's file up to which a rewrite is tried, for which it is copied in memory."""
 
-Help: TypeAlias = "tuple[bool, tuple[Assumable, ...]]"
-"""Whether fix repairs a finding, and what would have to be assumed so that it is none."""
+Help: TypeAlias = "tuple[bool, str, tuple[Assumable, ...]]"
+"""Whether fix repairs a finding, the hint with which it does otherwise, and what would have to be assumed instead."""
 
 
 def advised(report: Report, model: Model, judging: Judging) -> Report:
@@ -59,7 +60,7 @@ def _counts(finding: Finding) -> bool:
 def _with(finding: Finding, found: Help | None) -> Finding:
     if found is None or not _counts(finding):
         return finding
-    return replace(finding, fixable=found[0], assumable=found[1])
+    return replace(finding, fixable=found[0], fix_hint=found[1], assumable=found[2])
 
 
 def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help]:
@@ -81,8 +82,29 @@ def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help
         work.run()
     except MinuendError:
         return {}
-    refused = {one.location for one in work.refused}
-    return {place: (place not in refused, found) for place, found in assumable.items()}
+    refused = _refused(work)
+    hint = "" if options.hint or not refused else next(iter(quirks(target.runtime).hints), "")
+    with_hint = _refused_with(hint, fixing.work, model, options) if hint else refused
+    return {
+        place: (place not in refused, hint if place in refused and place not in with_hint else "", found)
+        for place, found in assumable.items()
+    }
+
+
+def _refused(work: Work) -> Collection[str]:
+    return {place for one in work.refused for place in (one.location, *one.others)}
+
+
+def _refused_with(
+    hint: str, working: Callable[[Model, Rewriting], Work], model: Model, options: Rewriting
+) -> Collection[str]:
+    """The places that fix leaves as they are with a hint."""
+    work = working(model, replace(options, hint=hint))
+    try:
+        work.run()
+    except MinuendError:
+        return {one.where for one in work.occurrences()}
+    return _refused(work)
 
 
 def _assumable(occurrence: Occurrence, model: Model, work: Work) -> Iterator[Assumable]:
@@ -102,7 +124,10 @@ def _assumable(occurrence: Occurrence, model: Model, work: Work) -> Iterator[Ass
     known = value_names(model)
     if not free or any(names[i] not in known for i in free):
         return
-    narrowed = {i: within(element.name, 0, most, like=[occurrence.operands[i]], integral=True) for i in free}
-    operands = tuple(narrowed.get(i, one) for i, one in enumerate(occurrence.operands))
-    if judge(replace(occurrence, operands=operands), target, hint=work.options.hint).verdict == "ok":
+    operands = tuple(
+        within(element.name, 0, most, like=[one], integral=one.integral) if i in free else one
+        for i, one in enumerate(occurrence.operands)
+    )
+    found = judge(replace(occurrence, operands=operands), target, hint=work.options.hint)
+    if found.verdict == "ok" or work.options.tolerate.of(target.name).covers(found) is not None:
         yield from ((names[i], 0, most) for i in free)

@@ -12,9 +12,9 @@ from minuend.runtimes import reasons as because
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import Reason, Setting, deciding
 
-Kind = Literal["assume", "convert", "fix", "measure", "run", "set"]
-"""State a value's range, change the model's format, rewrite it, measure the installed release, run it there, or set a
-runtime's option."""
+Kind = Literal["assume", "convert", "fix", "measure", "run", "set", "tolerate"]
+"""State a value's range, change the model's format, rewrite it, measure the installed release, run it there, set a
+runtime's option, or let pass what is no worse than some roundings."""
 
 Assumable: TypeAlias = "tuple[str, int, int]"
 """The name of a value, and the lowest and highest number that it may hold."""
@@ -46,14 +46,18 @@ def actions(
     inferred: bool = False,
     operator: str = SUBTRACT.name,
     fixable: bool = True,
+    fix_hint: str = "",
     assumable: Sequence[Assumable] = (),
+    roundings: int = 0,
 ) -> tuple[Action, ...]:
     """Return what can be done about a verdict, the most useful first.
 
     Args:
         target, verdict, reasons: of the finding. inferred: whether other releases were measured in its place.
-        operator: what is judged; subtraction alone is run and fixed. fixable: whether fix may repair it.
+        operator: what is judged; subtraction alone is run and fixed.
+        fixable: whether fix may repair it. fix_hint: the hint with which it does, where it does not without one.
         assumable: what has to be assumed so that nothing is found.
+        roundings: how far results are from the expected ones at most, in ulps; 0 where that is not known.
 
     >>> [one.command for one in actions("tract@0.23.9", "unknown", [because.PatternsNotMeasured("tract@0.23.9")])]
     ['minuend check MODEL --target tract@installed --run']
@@ -62,10 +66,19 @@ def actions(
         return ()
     found = _actions(target, verdict, deciding(reasons), inferred, operator)
     assumed = " ".join(f"--assume {shlex.quote(f'{name}={lo}..{hi}')}" for name, lo, hi in assumable)
+    check = f"minuend check MODEL --target {target}"
     return (
         *(one for one in found if fixable or one.kind != "fix"),
-        *([Action("assume", f"minuend check MODEL --target {target} {assumed}")] if assumed else []),
+        *([_fixed_with(target, fix_hint)] if fix_hint and not fixable else []),
+        *([Action("assume", f"{check} {assumed}")] if assumed else []),
+        *([Action("tolerate", f"{check} --tolerate sign-of-zero,rounding={roundings}")] if roundings else []),
     )
+
+
+def _fixed_with(target: str, hint: str) -> Action:
+    """A rewrite for a runtime whose option is set."""
+    setting = tuple(quirks(target.partition("@")[0]).hints[hint].items())
+    return Action("fix", f"minuend fix MODEL --target {target} --hint {hint} -o OUT", setting)
 
 
 def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool, operator: str) -> Iterator[Action]:

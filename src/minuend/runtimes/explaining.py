@@ -17,6 +17,7 @@ from minuend.runtimes import reasons as because
 from minuend.runtimes import rendering
 from minuend.runtimes.actions import Action
 from minuend.runtimes.reasons import Reason, deciding
+from minuend.runtimes.severity import most_ulps
 
 if TYPE_CHECKING:
     from minuend.runtimes.finding import Finding
@@ -201,21 +202,24 @@ def todo(finding: Finding, language: Language, command: Command) -> Iterator[str
 
 def _remedies(finding: Finding, language: Language, command: Command) -> Iterator[str]:
     """Yield the best remedy, what to assume, and how to measure a release that was not."""
-    found: dict[str, list[Action]] = {"assume": [], "measure": []}
+    found: dict[str, list[Action]] = {"assume": [], "measure": [], "tolerate": []}
     for one in finding.actions:
         found.setdefault(one.kind, []).append(one)
-    assume, measure, *others = found.values()
+    assume, measure, tolerate, *others = found.values()
     if others:
         yield from _done(others[0][0], command)
     for one in assume:
         yield language.tr("if its values are such: {command}", command=command.filled(one.command))
-    if not (others or assume) and (finding.inferred or not measure):
+    for one in [] if others else tolerate:
+        ulps = most_ulps(finding.deviations)
+        yield language.tr("if {ulps} ulps are fine: {command}", ulps=ulps, command=command.filled(one.command))
+    if not (others or assume or tolerate) and (finding.inferred or not measure):
         yield language.tr("no remedy known: accept it in minuend.toml")
     for one in measure:
         line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")
         if finding.inferred:
             yield language.tr("to settle it: {command}", command=line)
-        elif not (others or assume):
+        elif not (others or assume or tolerate):
             yield line
 
 

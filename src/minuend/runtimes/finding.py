@@ -10,6 +10,7 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import rendering
 from minuend.runtimes.actions import Action, Assumable, actions
 from minuend.runtimes.reasons import Reason, deciding
+from minuend.runtimes.severity import most_ulps
 from minuend.runtimes.witness import Witness
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Finding:
         case: the sentence of the case (``prove``). unexpected: why a finding of ``prove`` counts; empty: it is known.
         accepted: why somebody accepts it, so that it does not count.
         tolerated: the severity for which it does not count; ``None`` where it is not tolerated.
-        fixable: whether fix repairs it; ``None`` where that was not tried. assumable: what has to be assumed of values
-            so that it is none.
+        fixable: whether fix repairs it; ``None`` where that was not tried. fix_hint: the precision hint with which it
+            does, where it does not without one. assumable: what has to be assumed of values so that it is none.
     """
 
     target: str
@@ -69,6 +70,7 @@ class Finding:
     accepted: str = ""
     tolerated: Severity | None = None
     fixable: bool | None = None
+    fix_hint: str = ""
     assumable: tuple[Assumable, ...] = ()
 
     @property
@@ -106,7 +108,9 @@ class Finding:
             inferred=bool(self.inferred),
             operator=self.operator or SUBTRACT.name,
             fixable=self.fixable is not False,
+            fix_hint=self.fix_hint,
             assumable=self.assumable,
+            roundings=most_ulps(self.deviations) if self.verdict == "different-numbers" else 0,
         )
 
     @property

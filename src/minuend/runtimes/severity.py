@@ -106,6 +106,17 @@ class Deviation:
     ulps: int = 0
 
 
+def most_ulps(deviations: Iterable[Deviation]) -> int:
+    """Return how far results are off at most where they differ by roundings and signs of zero alone; else 0.
+
+    >>> most_ulps([Deviation("sign-of-zero"), Deviation("numbers", 8)]), most_ulps([Deviation("numbers")])
+    (8, 0)
+    """
+    found = [one for one in deviations if one.severity != "sign-of-zero"]
+    bounded = all(one.severity in ("rounding", "numbers") and one.ulps for one in found)
+    return max((one.ulps for one in found), default=0) if bounded else 0
+
+
 UNKNOWN = Deviation()
 """A deviation of which nothing shows how bad it is."""
 

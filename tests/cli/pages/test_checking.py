@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from minuend.cli.pages.checking import gate_page
@@ -20,6 +22,7 @@ from minuend.runtimes.witness import Witness
 
 onnx = pytest.importorskip("onnx")
 
+Array = np.ndarray[Any, np.dtype[Any]]
 MODELS = Path(__file__).parents[2] / "data" / "models"
 TARGETS = ("openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0")
 WIDTH, HEIGHT = 80, 40
@@ -46,13 +49,32 @@ def classifier(path: Path) -> None:
     onnx.save(merged, path)
 
 
-@pytest.fixture(params=["classifier", "encoder.torchscript-13", "quantise_back.torchscript-14"])
+def quantised(path: Path) -> None:
+    """Write the classifier as onnxruntime quantises it: QuantizeLinear and DequantizeLinear around its operators."""
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    plain = path.with_name("plain.onnx")
+    classifier(plain)
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 16, 16, 3)).astype(np.uint8)
+    feeds = iter([{"pixels": pixels}])
+
+    class Calibration(quantization.CalibrationDataReader):
+        def get_next(self) -> dict[str, Array] | None:
+            return next(feeds, None)
+
+    quantization.quantize_static(plain, path, Calibration(), quant_format=quantization.QuantFormat.QDQ)
+
+
+WRITTEN = {"classifier": classifier, "quantised": quantised}
+
+
+@pytest.fixture(params=["classifier", "encoder.torchscript-13", "quantised", "quantise_back.torchscript-14"])
 def export(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Real exports: a classifier with uint8 preprocessing, a transformer block with a mask, quantised activations."""
+    """Real exports: a classifier with uint8 preprocessing, a transformer block with a mask, that classifier as a QDQ
+    model, quantised activations."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / f"{request.param}.onnx"
-    if request.param == "classifier":
-        classifier(path)
+    if request.param in WRITTEN:
+        WRITTEN[request.param](path)
     else:
         path.write_bytes((MODELS / path.name).read_bytes())
     return path.name
@@ -79,6 +101,20 @@ def test_a_real_export_fits_on_one_screen(export: str) -> None:
         lines = shown(gate, language)
         assert 4 < len(lines) <= HEIGHT, language
         assert max(map(len, lines)) <= WIDTH, language
+
+
+def test_the_quantised_export_is_a_qdq_model_with_something_to_report(tmp_path: Path) -> None:
+    path = tmp_path / "quantised.onnx"
+    quantised(path)
+    operators = [node.op_type for node in onnx.load(path).graph.node]
+    assert min(operators.count(name) for name in ("QuantizeLinear", "DequantizeLinear")) > 10
+    lines = shown(found(str(path)), width=200)
+    assert len(lines) == 9
+    assert lines[0] == "openvino-cpu@2026.4.1  different-numbers"
+    assert lines[1].startswith("graph.node[17] '/Sub': numbers in float32: Div(")
+    assert lines[2] == "  why: computed together with adjacent operators: Div(x - array, array)"
+    assert lines[3] == '  do:  compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})'
+    assert lines[4].startswith("       minuend fix ")
 
 
 def test_every_cause_has_what_why_and_what_to_do_in_this_order(export: str) -> None:
