@@ -103,6 +103,7 @@ def _normal(name: str) -> str:
 
 def _folders(module: str) -> list[str]:
     """The folders in which an import finds a module."""
+    import importlib.machinery
     import importlib.util
 
     spec = None
