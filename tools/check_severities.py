@@ -21,7 +21,7 @@ import range_cases
 from minuend.core.elements import TYPES
 from minuend.judging.pattern_verdicts import severities
 from minuend.models.matching import NARROW
-from minuend.runtimes import pattern_cases, targets
+from minuend.runtimes import pattern_answers, pattern_cases, targets
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.pattern_cases import GraphCase, Ran
 from minuend.runtimes.quirks import quirks
@@ -43,7 +43,7 @@ def violations(key: Key, case: GraphCase, table: Table, runtime: Runtime, draw: 
     if not isinstance(ran, Ran):
         return []
     found = []
-    for name, one in pattern_cases.classified(case, built, ran).items():
+    for name, one in pattern_answers.classified(case, built, ran).items():
         answer = known.get(name) or known.get(EVERY)
         if answer is None:
             found.append(f"{name}: not known to differ; {', '.join(one.answer.severities)}")

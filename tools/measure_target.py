@@ -21,7 +21,7 @@ from pathlib import Path
 from looked_up import MODELS, counted, ranked
 
 from minuend.files.transaction.writing import atomic
-from minuend.runtimes import case_list, pattern_cases, targets
+from minuend.runtimes import case_list, pattern_answers, pattern_cases, targets
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.measuring import ALL, MISSING, NOT_SHOWN, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
@@ -101,7 +101,7 @@ def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chose
             if done and time.monotonic() - start > 60 * chosen.minutes:
                 break
             lacking = [row for row in group if _is_lacking(target.table.cells.get(row[0]))]
-            target = _with_cells(target, queried, pattern_cases.query(queried, lacking))
+            target = _with_cells(target, queried, pattern_answers.query(queried, lacking))
             done, queries = done + 1, queries + len(lacking)
             if time.monotonic() - written > _BETWEEN_WRITES:
                 _write(target, path)
@@ -133,9 +133,9 @@ def _with_cells(target: Target, queried: Runtime, found: Mapping[Key, Answers]) 
 
 
 def _write_cases() -> None:
-    """Write the list of graph cases where the grammar has changed, and the files that refer to it.
+    """Write the list of graph cases where the grammar has changed, and the files that are not valid with it.
 
-    A file says what of the list a release was not asked: so what is new is unknown of every release until it is asked.
+    What is new is unknown of every release until that is queried with it.
     """
     if case_list.measured() == frozenset(key for key, _ in pattern_cases.queried("f32")):
         return
@@ -143,7 +143,8 @@ def _write_cases() -> None:
     known = {path: _load(path) for path in paths}
     write_list(TARGETS)
     for path, target in known.items():
-        _write(target, path)
+        if not targets.load(path.read_text("utf-8")).table.has_patterns:
+            _write(target, path)
 
 
 def write_list(folder: Path) -> None:

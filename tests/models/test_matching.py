@@ -66,6 +66,31 @@ def test_both_sides_of_a_subtraction_are_told_apart():
     assert found == {("scalar - x", WITHIN), ("k - Exp(x)", ""), ("Sub(x, scalar - x)", "")}
 
 
+def way(*steps, at=0, outputs=("y",), within=()):
+    flow = Flow(steps, ("k",), outputs=outputs, within=within)
+    return {one.operator: one.past for one in matches(flow, at) if one.far}
+
+
+def test_a_way_out_of_the_graph_past_other_operators_is_said():
+    sub_, mul = ("Sub", ("x", "z"), ("d",)), ("MatMul", ("d", "k"), ("m",))
+    past = way(sub_, mul, ("Exp", ("d",), ("e",)), ("Add", ("m", "e"), ("y",)))
+    assert past["MatMul"] == frozenset({"Exp", "Add"})
+    assert way(sub_, mul, ("Exp", ("m",), ("y",)))["MatMul"] is None
+    assert way(sub_, mul, ("Exp", ("m",), ("y",)), outputs=("y", "d"))["MatMul"] == frozenset()
+    body = way(sub_, mul, ("Exp", ("m",), ("y",)), outputs=("y", "d"), within=("Loop",))
+    assert body["MatMul"] is None
+
+
+def test_there_is_no_way_past_what_can_be_carried_out_together_with_a_subtraction():
+    mul, sub_ = ("MatMul", ("x", "k"), ("m",)), ("Sub", ("c", "z"), ("y",))
+    assert way(mul, ("Clip", ("m",), ("c",)), sub_, at=2)["MatMul"] is None
+    assert way(mul, ("Softmax", ("m",), ("c",)), sub_, at=2)["MatMul"] == frozenset()
+    twice = way(mul, ("Clip", ("m",), ("c",)), sub_, ("Exp", ("c",), ("e",)), at=2, outputs=("y", "e"))
+    assert twice["MatMul"] == frozenset()
+    joined = way(mul, ("Sub", ("x", "z"), ("d",)), ("Add", ("m", "d"), ("y",)), at=1)
+    assert joined["MatMul"] is None
+
+
 def test_what_only_moves_a_value_is_seen_and_seen_through():
     steps = [("Add", ("x", "c"), ("t",)), ("Reshape", ("t", "dims"), ("u",)), ("Sub", ("u", "c"), ("d",))]
     known = {"constants": {"c", "dims"}, "sizes": {"c": 1, "dims": 1}}

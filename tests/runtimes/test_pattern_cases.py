@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from minuend.models.matching import ADJACENT, THROUGH, Match
 from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
 from minuend.models.patterns import Op, X, less, pattern_of, plain
-from minuend.runtimes import case_list, pattern_cases, targets
+from minuend.runtimes import case_list, pattern_answers, pattern_cases, targets
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused
@@ -52,7 +53,7 @@ class Evaluated:
 
 def answer(expression, runtime, form=""):
     case = CASES[expression, "float32", form]
-    return pattern_cases.answer(case, runtime, "onnx", pattern_cases.graph_probing().build(case))
+    return pattern_answers.answer(case, runtime, "onnx", pattern_cases.graph_probing().build(case))
 
 
 @pytest.mark.parametrize(
@@ -171,14 +172,74 @@ def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_o
     assert (other.has_patterns, other.cpus, other.nodes) == (False, (), known.table.nodes)
 
 
+def test_a_file_that_was_written_against_an_earlier_list_stays_valid():
+    """The list grows at its end: of what came later such a file says nothing."""
+    earlier, count = next(iter(json.loads((MEASURED_FILES / case_list.CASES).read_text("utf-8"))["earlier"].items()))
+    rows = case_list.rows_of_list(earlier)
+    assert len(rows.rows) == count
+    assert case_list.digest_of(rows.keys()) == earlier
+    table = targets.load((MEASURED_FILES / "onnxruntime-cpu@1.31.1.json").read_text("utf-8")).table
+    assert table.has_patterns
+    if f'"cases": "{earlier}"' in (MEASURED_FILES / "onnxruntime-cpu@1.31.1.json").read_text("utf-8"):
+        assert not set(table.patterns) - set(rows.keys())
+
+
+def test_new_cases_are_written_behind_those_of_the_list():
+    more = pattern_key(less(Op("NewOperator", (X,)), X), "float32", STATIC, "")
+    text = case_list.dump([*case_list.measured(), more])
+    data, known = json.loads(text), json.loads((MEASURED_FILES / case_list.CASES).read_text("utf-8"))
+    assert data["patterns"][: len(known["patterns"])] == known["patterns"]
+    assert data["rows"][: len(known["rows"])] == known["rows"]
+    assert data["earlier"] == {**known["earlier"], known["digest"]: len(known["rows"])}
+    assert set(case_list.listed_in(text).keys()) == {*case_list.measured(), more}
+    fewer = json.loads(case_list.dump([more]))
+    assert (fewer["earlier"], len(fewer["rows"])) == ({}, 1)
+
+
+def test_what_makes_an_operand_is_queried_again_with_other_values():
+    """Two cases can have one model before the subtraction, and other numbers for its inputs."""
+    case = CASES["Softmax(x) - x", "float32", ""]
+    built = pattern_cases.graph_probing().build(case)
+    runtime = Evaluated()
+    first = pattern_answers.answer(case, runtime, "onnx", built)
+    feeds = {name: replace(feed, values="positive") for name, feed in built.feeds.items()}
+    assert first == pattern_answers.answer(case, runtime, "onnx", replace(built, feeds=feeds)) == {}
+
+
+def test_an_infinite_number_that_changes_a_row_is_a_class_of_its_own():
+    def infinite(kinds, feeds):
+        if kinds == ["Softmax", "Sub"] and any(np.isinf(one).any() for one in feeds.values()):
+            return np.zeros((1, 8, 16, 16), np.float32)
+        return None
+
+    assert list(answer("Softmax(x) - k", Evaluated(infinite))) == ["infinite"]
+
+
+def test_integers_that_are_fine_in_range_differ_for_others_alone():
+    case = CASES["Reshape(x - k)", "uint8", ""]
+
+    class Saturating(Evaluated):
+        def query(self, form, model, weights, fed, hint="", count=None):
+            proto = onnx.load_from_string(model)
+            found = ReferenceEvaluator(proto).run(None, {name: codes.view(one.memory) for name, one, codes in fed})
+            if [node.op_type for node in proto.graph.node] == ["Sub", "Reshape"]:
+                k = onnx.numpy_helper.to_array(proto.graph.initializer[0])
+                x = next(codes for _, _, codes in fed).astype(np.int64)
+                found = [np.maximum(x - k.astype(np.int64), 0).astype(np.uint8).reshape(-1)]
+            return [Output(TYPES["uint8"], np.ascontiguousarray(one)) for one in found]
+
+    built = pattern_cases.graph_probing().build(case)
+    assert list(pattern_answers.answer(case, Saturating(), "onnx", built)) == ["wraps"]
+
+
 def test_cases_that_are_measured_elsewhere_keep_both_processors():
     class Elsewhere(Evaluated):
         cpu = "another CPU, avx2"
 
     known = Table({key: {} for key, _ in pattern_cases.queried("")}, ("AMD EPYC, avx2",))
-    assert pattern_cases.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
+    assert pattern_answers.measure(Elsewhere(), known=known).cpus == ("AMD EPYC, avx2",)
     fewer = Table({key: one for key, one in known.cells.items() if key.pattern != less(X, X)}, known.cpus)
-    found = pattern_cases.measure(Elsewhere(), known=fewer, types=("float32",))
+    found = pattern_answers.measure(Elsewhere(), known=fewer, types=("float32",))
     assert found.cpus == ("AMD EPYC, avx2", "another CPU, avx2")
     assert (found.covers("float32", False), found.covers("int32", False)) == (True, False)
 

@@ -182,7 +182,15 @@ def test_counts_tell_false_verdicts_from_true_ones():
 
 def test_a_subtraction_is_fine_where_only_the_cut_changes_its_operands(runtimes):
     """openvino joins a product and a sum where the difference is cut off, and not in the whole model."""
-    drawn = judge_graphs.draw(1995062140, 295)
+    weights = ", ".join(map(str, np.round(np.random.default_rng(0).standard_normal(64), 2)))
+    text = f"""(float[1,8] x0, float[1,8] x1, float[1,8] x2) => (float[1,8] v9, float[1,8] v12, float[1,8] v14)
+        <float[1,1] v4 = {{1.7}}, float[8,8] v8 = {{{weights}}}, float[1,1] v10 = {{-0.349}},
+         float[1,1] v13 = {{-0.849}}> {{
+        v1 = Mul(x0, x1) v2 = Mul(x0, x2) v3 = Sub(v1, v2) v5 = Sub(x2, v4) v6 = Min(v2, v5) v7 = Mul(v3, x1)
+        v9 = MatMul(v3, v8) v11 = Add(v7, v10) v12 = Sub(v2, v11) v14 = Add(v6, v13)
+    }}"""
+    inputs = [judge_graphs.Value(f"x{i}", "float32", (1, 8)) for i in range(3)]
+    drawn = judge_graphs.Drawn(model(text), inputs, False, [1.7, -0.349, -0.849], [])
     source = np.random.default_rng([1995062140, 295, 1])
     judged = [
         (finding.location, truth.kind)

@@ -61,10 +61,11 @@ def _alone(case: Graph) -> None:
 
 def _judged(case: Graph, _: Path) -> str:
     import judge_graphs
+    import random_graphs
     from truth import FINE, UNCLEAR, is_false
 
     _alone(case)
-    drawn, kinds = judge_graphs.draw(case.seed, case.number), set()
+    drawn, kinds = random_graphs.draw(case.seed, case.number), set()
     source = np.random.default_rng([case.seed, case.number, 1])
     for hint, finding, truth in judge_graphs.judge(drawn, running(case.runtime), source):
         if finding.verdict == "ok" and is_false(finding, truth):
@@ -101,9 +102,9 @@ def _untouched(source: random.Random) -> Untouched:
 
 def _written(case: Untouched, folder: Path) -> Path | None:
     """Write the model of a case; ``None`` where the grid has none there."""
-    import judge_graphs
+    import random_graphs
 
-    made: Any = judge_graphs.draw(case.seed, 0).model if case.seed >= 0 else cure_models.model(case)
+    made: Any = random_graphs.draw(case.seed, 0).model if case.seed >= 0 else cure_models.model(case)
     if made is None:
         return None
     if case.form == "DxDispatch":

@@ -62,6 +62,15 @@ too. A subtraction by itself between an input and an output of the graph cannot 
 :data:`ADJACENT` where that was not measured."""
 
 
+PLAIN = frozenset((
+    *LINEAR, *SHAPES, "Abs", "Clip", "Concat", "DepthToSpace", "Dropout", "Elu", "Erf", "Exp", "Gather", "HardSigmoid",
+    "HardSwish", "LeakyRelu", "Log", "LogSoftmax", "Max", "Min", "Pad", "Pow", "Reciprocal", "ReduceL1", "ReduceL2",
+    "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Relu", "Sigmoid", "Slice",
+    "Softmax", "Softplus", "SpaceToDepth", "Split", "Sqrt", "Sum", "Tanh",
+))  # fmt: skip
+"""Operators on a way out of a graph on which a runtime that computes some operators in less precision was measured to
+keep the precision of what it computes."""
+
 INSIDE, EDGE, CONVERTED = "both folded", "one folded", "folded conversion"
 """How an adjacent operator of constants of a narrow type is folded: with the subtraction; it or the subtraction alone;
 or it is a conversion from another type, none of whose operands were narrow. Its pattern has constants as holes."""
@@ -86,6 +95,8 @@ class Match:
         itself: whether the adjacent operator makes both operands, which are one value.
         factors: the smallest and the largest magnitude, zeros aside, of constants that are factors or divisors next to
             the judged operator; ``None`` where they are not known.
+        past: the operators of one way from the result out of the graph, all of them :data:`PLAIN`, where the operator's
+            precision cannot count; ``None`` where there is no such way. Of readers and operators at a distance alone.
     """
 
     pattern: Pattern
@@ -97,6 +108,7 @@ class Match:
     folded: str = ""
     itself: bool = False
     factors: tuple[float, float] | None = NO_FACTORS
+    past: frozenset[str] | None = None
 
 
 def matches(flow: Flow, index: int) -> tuple[Match, ...]:
@@ -224,6 +236,7 @@ def _results(flow: Flow, index: int) -> Iterator[Match]:
 def _readers(flow: Flow, index: int) -> Iterator[Match]:
     _, operands, (result, *_) = flow.steps[index]
     unrounded = _narrow(flow, result) and is_exact(flow, result)
+    past = _past(flow, index)
     if (both := _constants(flow, index)) and (unrounded or not _narrow(flow, result)):
         return
     for form, name in _moved(flow, result, flow.after):
@@ -240,7 +253,16 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
-                    yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors)
+                    yield Match(
+                        pattern,
+                        stands,
+                        operator,
+                        exact=exact,
+                        folded=folded,
+                        later=distinct,
+                        factors=factors,
+                        past=past,
+                    )
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -264,16 +286,58 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
 
 
 def _later(flow: Flow, index: int) -> Iterator[Match]:
-    for operator in sorted({flow.steps[i][0] for i in _reached(flow, index)}):
-        yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
-    for operator in sorted({flow.steps[i][0] for i in _connected(flow, index)}):
-        yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True)
+    past, reached = _past(flow, index), _reached(flow, index)
+    for operator in sorted({flow.steps[i][0] for i in reached}):
+        yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True, past=past)
+    connected = _connected(flow, index)
+    joined = {flow.steps[i][0] for i in connected - reached if _joins(flow, i, reached | {index})}
+    for operator in sorted({flow.steps[i][0] for i in connected}):
+        way = None if operator in joined else past
+        yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True, past=way)
     for operator in flow.within:
         yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator)
 
 
 def _distant(flow: Flow, index: int, how: How, operator: str) -> Distant:
     return Distant(operator, how, _judged(flow, index, [X] * len(flow.steps[index][1])))
+
+
+def _past(flow: Flow, index: int) -> frozenset[str] | None:
+    """The operators of one way from the result out of the graph, if all of them are :data:`PLAIN`; of a body, none."""
+    waiting: list[tuple[int, frozenset[str]]] = [] if flow.within else [(index, frozenset())]
+    seen = {index}
+    while waiting:
+        i, way = waiting.pop()
+        if any(name in flow.outputs for name in flow.steps[i][2]):
+            return way
+        for k in _next(flow, i):
+            operator = flow.steps[k][0]
+            if k not in seen and operator in PLAIN:
+                seen.add(k)
+                waiting.append((k, way | {operator}))
+    return None
+
+
+_SEPARATE = ("Softmax", "LogSoftmax", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin")
+"""Operators that no runtime carries out together with one that adds up products."""
+
+
+def _joins(flow: Flow, index: int, others: Collection[int]) -> bool:
+    """Whether a node's result reaches one of some others through values that each have one reader alone.
+
+    Runtimes carry out what such values are read by together with the node.
+    """
+    seen = {index}
+    while len(names := [name for name in flow.steps[index][2] if flow.uses(name)]) == 1 and flow.uses(names[0]) == 1:
+        if not (readers := flow.readers_of(names[0])):
+            return False
+        index = readers[0]
+        if index in others:
+            return True
+        if index in seen or flow.steps[index][0] in _SEPARATE:
+            return False
+        seen.add(index)
+    return len(names) > 1
 
 
 def _reached(flow: Flow, index: int) -> set[int]:

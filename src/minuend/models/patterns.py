@@ -70,6 +70,12 @@ class How(Enum):
     AROUND = "{judged} inside {operator}"
     """The judged operator stands in its body."""
 
+    FED = "{operator}(… {judged} of transposed values)"
+    """It is reached from the result on every way, and the operands are made by an operator of their own."""
+
+    PASSED = "{operator}(… {judged} of transposed values), which is an output, too"
+    """The same, but the result leaves the graph on another way, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Op:

@@ -1,4 +1,8 @@
-"""The list of patterns that every release is measured with; the releases' files say which deviate or do not run."""
+"""The list of patterns that every release is measured with; the releases' files say which deviate or do not run.
+
+The list grows at its end, and says of each earlier list how many of its rows that had. So a file that was written
+against an earlier list stays valid: the rows behind are of cases that its release was not measured with.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,15 @@ def rows() -> Rows:
 
 
 @functools.cache
+def rows_of_list(digest_: str) -> Rows | None:
+    """Return the rows of this package's list or of an earlier one, by its digest; ``None`` of another list."""
+    if digest_ == digest():
+        return rows()
+    count = _data()["earlier"].get(digest_)
+    return None if count is None else Rows({**_data(), "rows": _data()["rows"][:count]})
+
+
+@functools.cache
 def _data() -> Mapping[str, Any]:
     found: Mapping[str, Any] = json.loads(Path(__file__).with_name("measured").joinpath(CASES).read_text("utf-8"))
     return found
@@ -47,7 +60,7 @@ def listed_in(text: str) -> Rows:
 
 def forget() -> None:
     """Read the list again where it is requested next: its file was written."""
-    for one in (measured, rows, _data, by_text):
+    for one in (measured, rows, rows_of_list, _data, by_text):
         one.cache_clear()
 
 
@@ -80,7 +93,21 @@ def _text(pattern: Pattern) -> str:
 
 
 def dump(cases: Sequence[Key]) -> str:
-    """Write the cases that releases are measured with as the text of :data:`CASES`."""
-    patterns, found = rows_of(dict.fromkeys(cases, ""))
-    lines = lines_of({"patterns": patterns, "rows": [json.dumps(row) for row, _ in found]})
-    return f'{{\n"digest": "{digest_of(cases)}",\n{lines}\n}}\n'
+    """Write the cases that releases are measured with as the text of :data:`CASES`: new ones behind those of the list.
+
+    Where the list has cases that are not measured any more, it is written anew, and no file of an earlier one is valid.
+    """
+    data: Mapping[str, Any] = _data() if measured() <= set(cases) else {"patterns": [], "rows": []}
+    known = set(Rows(data).keys())
+    new = [key for key in dict.fromkeys(cases) if key not in known]
+    earlier = dict(data["earlier"]) if known else {}
+    if known and new:
+        earlier[data["digest"]] = len(data["rows"])
+    patterns, found = rows_of(dict.fromkeys(new, ""))
+    numbers = {text: i for i, text in enumerate(map(json.dumps, data["patterns"]))}
+    for text in patterns:
+        numbers.setdefault(text, len(numbers))
+    places = [numbers[text] for text in patterns]
+    more = [{**row, "patterns": [places[i] for i in row["patterns"]]} for row, _ in found]
+    lines = lines_of({"patterns": numbers, "rows": map(json.dumps, (*data["rows"], *more))})
+    return f'{{\n"digest": "{digest_of(cases)}",\n"earlier": {json.dumps(earlier)},\n{lines}\n}}\n'

@@ -14,7 +14,7 @@ from minuend.errors import SpecError
 from minuend.models.constants import positions_of
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.runtimes import pattern_cases
+from minuend.runtimes import pattern_answers
 from minuend.runtimes.answers import Answer, by_operand, joined_spans
 from minuend.runtimes.processor import extensions
 from minuend.runtimes.proving import Judged, Progress, judge_all
@@ -60,7 +60,7 @@ def with_graphs(
     Args:
         queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL`, :data:`MISSING` or
             :data:`NOT_SHOWN`. types: with :data:`ALL`: all of these element types, and of others what is missing; else
-            what is missing of these alone. patterns: of these alone, see :func:`pattern_cases.measure`.
+            what is missing of these alone. patterns: of these alone, see :func:`pattern_answers.measure`.
         progress: called with the number of cases done and of all.
 
     Raises:
@@ -79,7 +79,7 @@ def with_graphs(
     if which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
     only = () if which == ALL else types
-    found = pattern_cases.measure(queried, known=known, types=only, patterns=patterns, progress=progress)
+    found = pattern_answers.measure(queried, known=known, types=only, patterns=patterns, progress=progress)
     if which == NOT_SHOWN:  # what another processor showed stays, though this one may not show it
         before = target.table.cells
         found = Table({key: {**before.get(key, {}), **one} for key, one in found.cells.items()}, found.cpus)

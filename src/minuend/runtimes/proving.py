@@ -23,7 +23,7 @@ from minuend.operators import codes as of_codes
 from minuend.operators.operator import Operator
 from minuend.operators.value_classes import classes
 from minuend.plain import grouped
-from minuend.runtimes import cases, pattern_cases, targets, values
+from minuend.runtimes import cases, pattern_answers, pattern_cases, targets, values
 from minuend.runtimes.answers import EVERY, OK, Answer, Span, by_operand, joined_spans
 from minuend.runtimes.cases import RELATIONS, Case, Operation
 from minuend.runtimes.distinct_constants import unshared
@@ -405,7 +405,7 @@ def _ask_graphs(workers: Workers, rows: Sequence[tuple[Key, GraphCase]], step: C
     """Query graphs, some at a time: those of one adjacent operator follow each other and share what it answers."""
 
     def work(runtime: Runtime, some: Sequence[tuple[Key, GraphCase]]) -> dict[Key, Mapping[str, Answer]]:
-        return pattern_cases.query(runtime, some, step)
+        return pattern_answers.query(runtime, some, step)
 
     parts = workers.map(work, [rows[i : i + _TOGETHER] for i in range(0, len(rows), _TOGETHER)])
     cells: dict[Key, Mapping[str, Answer]] = {}

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from minuend.core.elements import TYPES
 from minuend.models.constants import Constants, positions_of
 from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, NARROW, THROUGH, Match
-from minuend.models.patterns import Const, Op, Pattern, X, less, replaced
+from minuend.models.patterns import Const, Distant, How, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.runtimes.witness import Witness
@@ -168,6 +168,23 @@ class Table:
             and (operator := _last(key.pattern))
         )
 
+    def _lowers(self, operator: str) -> bool:
+        """Whether an operator can lower the precision of what it is reached from."""
+        return bool(self._by_default(operator, How.FED)) or operator in self._coarse
+
+    def _keeps(self, match: Match) -> bool:
+        """Whether a result is computed in its own precision, since it leaves the graph past an operator, too."""
+        if match.past is None or self._by_default(match.operator, How.PASSED) != {}:
+            return False
+        return all(self._by_default(operator, How.FED) == {} for operator in match.past)
+
+    def _by_default(self, operator: str, how: How) -> Answers | None:
+        """What was measured under the default precision of an operator at a distance; of all shapes, known or open."""
+        pattern = Distant(operator, how, less(X, X))
+        found = [self.cells.get(pattern_key(pattern, WIDE, one, ADJACENT)) for one in DEFAULTS.values()]
+        known = [one for one in found if one is not None]
+        return joined(*known) if len(known) == len(found) else None
+
     def find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         """Return what was measured of a match; ``None`` where nothing was.
 
@@ -232,9 +249,9 @@ class Table:
 
     def _find(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         setting = DYNAMIC if dynamic else STATIC
+        default_matters = self._in_less(dtype, hint) and not self._keeps(match)
         if match.far:
-            return None if self._in_less(dtype, hint) and match.operator in self._coarse else {}
-        default_matters = self._in_less(dtype, hint)
+            return None if default_matters and self._lowers(match.operator) else {}
         default = next(
             (found for one in (setting, STATIC) if (found := self._default(match, dtype, one)) is not None), None
         )
@@ -242,7 +259,7 @@ class Table:
             if not default_matters:
                 return {}
             # One more operator between the two can take the subtraction along, or an adjacent one.
-            return None if match.operator in self._coarse else default
+            return None if self._lowers(match.operator) else default
         own = self._cell(match, dtype, setting)
         if own is None or not default_matters:
             return own

@@ -7,8 +7,8 @@ A row (:mod:`minuend.runtimes.rows`) lists what it holds for, and the answers; o
 and does not run. ``isa`` names the instruction sets that the runtime could use, and may be left out. Rows of nodes by
 themselves name every case. Rows of other patterns name those that deviate or do not run: every other one in this
 package's list of cases is fine, except pairs of element type and setting in ``unmeasured``. ``cases`` says against
-which list a file was written; of a file with another list, patterns are unmeasured. ``minuend measure`` writes such
-files; those of formats 1 and 2 are read too (:mod:`minuend.runtimes.older_formats`).
+which list a file was written, this package's or an earlier one; of a file with another list, patterns are unmeasured.
+``minuend measure`` writes such files; those of formats 1 and 2 are read too (:mod:`minuend.runtimes.older_formats`).
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def target_of(data: Mapping[str, Any], listed: Rows | None = None) -> Target:
     """
     plain = {key: data[key] for key in file_form.WHAT}
     # A case that a file does not name is fine: of another list that would be said of cases that were not measured.
-    if listed is None and "cases" in data and data["cases"] == case_list.digest():
-        listed = case_list.rows()
+    if listed is None and "cases" in data:
+        listed = case_list.rows_of_list(data["cases"])
     cpus = data.get("patterns_cpu", "") if listed is not None else ""
     cells = Cells(data, listed, defaults=bool(quirks(data["runtime"]).hints))
     table = Table(cells, tuple(filter(None, cpus.split(BETWEEN_CPUS))))

@@ -34,6 +34,7 @@ from minuend.onnx.cases.adjacent_operators import (
     NARROW_CONVERTED,
     NARROW_OPSET,
     OPERATORS,
+    Given,
     Operator,
     int64,
 )
@@ -182,6 +183,10 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
             if given.count(RESULT) == 1 and power is None:
                 behind = Distant(row.name, How.BEHIND, less(X, X))
                 yield GraphCase(behind, dtype, ("later", given, row), mixes=True)
+                if dtype == "float32" and (row.mixes or terms == row.given[0]):
+                    for how in (How.FED, How.PASSED):
+                        fed = Distant(row.name, how, less(X, X))
+                        yield GraphCase(fed, dtype, ("fed", given, row, how), mixes=True, by_default=True)
 
 
 def _forms(row: Operator, dtype: str) -> tuple[str, ...]:
@@ -269,10 +274,22 @@ class _Draft:
 
     def later(self, given: tuple[Term, ...], row: Operator) -> list[str]:
         """The operator is reached behind another."""
-        self._operands(X, X, row.shape, row.values)
+        if not self.before:
+            self._operands(X, X, row.shape, row.values)
         self.behind.append(helper.make_node("Abs", ["d"], ["between"]))
         self._operator(self.behind, row, given, "between", "y")
         return ["y"]
+
+    def fed(self, given: tuple[Term, ...], row: Operator, how: How) -> list[str]:
+        """The operator is reached behind another, and operands are made; the difference is an output, too, or not."""
+        for name in ("a", "b"):
+            self._value(X, f"{name}_given", self.dtype, row.shape[::-1], row.values)
+            self.before.append(helper.make_node("Transpose", [f"{name}_given"], [name]))
+        outputs = self.later(given, row)
+        if how is How.PASSED:
+            self.behind.append(helper.make_node("Neg", ["between"], ["other"]))
+            outputs = ["other", *outputs]
+        return outputs
 
     def bare(self, a: Term, b: Term) -> list[str]:
         """Nothing is adjacent to the subtraction."""
@@ -442,12 +459,17 @@ class _Draft:
                 made = self.case.form == WITHIN and not dot and kind == X and not condition
                 dtype = "bool" if condition else row.source or self.dtype
                 self._value(kind, f"{name}_made" if made else name, dtype, flat, row.values)
+                if row.index is not None:
+                    self.feeds[name] = Feed(dtype, row.shape, "fixed", np.array(row.index[1]))
                 if made:
                     nodes.append(helper.make_node("Neg", [f"{name}_made"], [name]))
         for i, known in enumerate(row.constants):
             name = "" if isinstance(known, str) else f"{output}_constant{i}"
             names.append(name)
-            if isinstance(known, tuple):
+            if isinstance(known, Given):
+                dtype = known.elements.dtype.name
+                self.feeds[name] = Feed(dtype, known.elements.shape, "fixed", known.elements)
+            elif isinstance(known, tuple):
                 self._value(ARRAY, name, self.dtype, known[0])
                 self.terms.discard(name)  # the pattern does not show it
             elif name:
@@ -464,8 +486,8 @@ class _Draft:
         return output
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        """The shape of what the nodes before the subtraction make; operators of other domains keep it."""
-        if any(node.domain for node in self.before):
+        """The shape of what the nodes before the subtraction make; operators that ONNX lacks keep it."""
+        if any(not onnx.defs.has(node.op_type, node.domain) for node in self.before):
             return next(iter(self.feeds.values())).shape
         model = onnx.shape_inference.infer_shapes(self._model(self.before, [name], static=True), data_prop=True)
         return static(shape_of(model.graph.output[0].type) or ())
@@ -501,8 +523,10 @@ class _Draft:
         made = {name for node in nodes for name in node.output}
         read = (name for node in nodes for name in (*node.input, *captured(node)) if name and name not in made)
         used = list(dict.fromkeys(read))
-        inputs = [self._input(name, static) for name in used if name not in self.constants]
-        stored = [_tensor(self.constants[name], name) for name in used if name in self.constants]
+        sizes = {name: feed.elements for name, feed in self.feeds.items() if static and feed.values == "fixed"}
+        known = self.constants | sizes
+        inputs = [self._input(name, static) for name in used if name not in known]
+        stored = [_tensor(known[name], name) for name in used if name in known]
         graph = helper.make_graph(
             nodes, "graph", inputs, [helper.make_empty_tensor_value_info(name) for name in outputs], stored
         )
@@ -518,17 +542,16 @@ class _Draft:
         """An input; the difference itself, where what reads it is queried alone."""
         feed = self.feeds.get(name)
         if feed is None:
-            known = [one for one in map(self._known_shape, self.names.values()) if one is not None]
-            feed = Feed(self.dtype, np.broadcast_shapes(*known), "any")
+            feed = Feed(self.dtype, np.broadcast_shapes(*map(self._known_shape, self.names.values())), "any")
         dims: Sequence[int | str] = feed.shape
         if self.case.dynamic and not static and self.case.how[0] != "index":
             dims = [f"n{i}_{size}" for i, size in enumerate(feed.shape)]
         return helper.make_tensor_value_info(name, _number(feed.dtype), dims)
 
-    def _known_shape(self, name: str) -> tuple[int, ...] | None:
+    def _known_shape(self, name: str) -> tuple[int, ...]:
         if name in self.feeds:
             return self.feeds[name].shape
-        return np.shape(self.constants[name]) if name in self.constants else None
+        return np.shape(self.constants[name]) if name in self.constants else self._shape(name)
 
 
 def _part(model: ModelProto) -> Part:

@@ -1,0 +1,645 @@
+"""Random graphs around subtractions, of the parts that models in corpora have; graph N of a seed is always the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto, helper
+from truth import EDGES, FEW, ORDINARY, Array, Feeds, data_number, numbers
+
+from minuend.core.elements import TYPES
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a graph that grows: its name, element type and shape."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+SHAPES: tuple[tuple[int, ...], ...] = ((64,), (8, 16), (4, 8, 16), (1, 4, 8, 8), (2, 4, 8, 8), (1, 8), (1,), (3, 7))
+TYPES_DRAWN = ("float32",) * 13 + ("float16",) * 3 + ("int64",) * 3 + ("int32", "int32", "int8", "uint8", "float64")
+FEW_NUMBERS = (
+    0.0, -0.0, 1.0, 0.3, 1.7, -2.5, 0.001, 2.0, 255.0, 1e-40, 12582912.0, 1e30, -1.0, 0.5, 0.125, 256.0, -10000.0,
+)  # fmt: skip
+UNARY = (
+    "Neg", "Abs", "Relu", "Exp", "Sqrt", "Log", "Sigmoid", "Tanh", "Floor", "Ceil", "Round", "Reciprocal", "Erf",
+    "Identity", "LeakyRelu", "HardSigmoid", "Softplus", "Elu", "Sin", "Cos", "Sign",
+)  # fmt: skip
+INTEGER_UNARY = ("Abs", "Identity", "Neg", "Relu", "Sign")
+
+
+class Draft:
+    """A graph while it is written.
+
+    Args:
+        source: where choices come from.
+    """
+
+    def __init__(self, source: np.random.Generator) -> None:
+        self.source = source
+        self.opset = int(source.choice([13, 14, 17, 18, 18, 20, 21]))
+        self.dtype = str(source.choice(TYPES_DRAWN))
+        if self.dtype in ("int8", "uint8"):  # which Sub has from 14 on
+            self.opset = max(self.opset, 14)
+        self.shape = SHAPES[source.integers(len(SHAPES))]
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+        self.inputs: list[Value] = []
+        self.pool: list[Value] = []
+        self.known: list[float] = []
+        self.stored: list[Value] = []
+        self.pure = True
+        self._count = 0
+
+    # ---- choices ----
+
+    def chance(self, share: float) -> bool:
+        return bool(self.source.random() < share)
+
+    def pick(self, options: Sequence[Any]) -> Any:
+        return options[int(self.source.integers(len(options)))]
+
+    def any(self, dtype: str = "", shape: tuple[int, ...] | None = None) -> Value:
+        """A value of the graph, a late one rather than an early one; a new input where none fits."""
+        found = [v for v in self.pool if v.dtype == (dtype or self.dtype) and (shape is None or v.shape == shape)]
+        if not found:
+            return self.input(dtype or self.dtype, self.shape if shape is None else shape)
+        return found[max(self.source.integers(len(found)), self.source.integers(len(found)))]
+
+    def input(self, dtype: str, shape: tuple[int, ...]) -> Value:
+        made = Value(f"x{len(self.inputs)}", dtype, shape)
+        self.inputs.append(made)
+        self.pool.append(made)
+        return made
+
+    def name(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def few(self, dtype: str) -> float:
+        """One of a few numbers that the type has."""
+        fitting = [n for n in FEW_NUMBERS if dtype != "float16" or abs(n) < 65504]
+        return float(self.pick(fitting))
+
+    # ---- constants ----
+
+    def constant(self, dtype: str, shape: tuple[int, ...]) -> Value:
+        """A constant that is broadcast into a shape; now and then one that is there already."""
+        fitting = [v for v in self.stored if v.dtype == dtype and len(v.shape) <= len(shape) and _fits(v.shape, shape)]
+        if fitting and self.chance(0.35):
+            return fitting[self.source.integers(len(fitting))]
+        options = [(), (), (1,) * len(shape), shape[-1:], shape]
+        if len(shape) > 2:
+            options += [(shape[1],) + (1,) * (len(shape) - 2), (1, shape[1]) + (1,) * (len(shape) - 2)]
+        own = options[self.source.integers(len(options))]
+        count = math.prod(own)
+        if TYPES[dtype].is_integer:
+            array = self.source.integers(0, 8, count)
+        elif self.chance(0.35):  # all of them equal
+            array = np.full(count, self.few(dtype))
+        elif self.chance(0.3):
+            array = np.array([self.few(dtype) for _ in range(count)])
+        else:
+            array = np.round(self.source.standard_normal(count) * 2, 3)
+        with np.errstate(over="ignore"):
+            return self.store(array.astype(TYPES[dtype].memory).reshape(own))
+
+    def store(self, array: Array, fold: bool = True) -> Value:
+        """A stored value, as an initializer or as a Constant, or now and then as what a node makes of one."""
+        name = self.name()
+        if array.dtype.kind == "f":
+            self.known += [float(one) for one in np.unique(array.reshape(-1)[:4])]
+        tensor = onnx.numpy_helper.from_array(array, name)
+        if self.chance(0.3):
+            self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            self.initializers.append(tensor)
+        dtype = "bool" if array.dtype == np.bool_ else array.dtype.name
+        made = Value(name, dtype, array.shape)
+        if dtype == self.dtype:
+            self.stored.append(made)
+        if dtype == self.dtype and fold and self.chance(0.08):  # a value that is folded
+            return self.node(
+                self.pick(("Neg", "Identity", "Abs")) if dtype != "uint8" else "Identity", [made], pool=False
+            )
+        return made
+
+    # ---- nodes ----
+
+    def node(
+        self,
+        operator: str,
+        inputs: Sequence[Value],
+        shape: tuple[int, ...] | None = None,
+        dtype: str = "",
+        pool: bool = True,
+        **attributes: Any,
+    ) -> Value:
+        """Add a node; its result has the shape and type of its first input where nothing else is said."""
+        name = self.name()
+        self.nodes.append(helper.make_node(operator, [v.name for v in inputs], [name], **attributes))
+        made = Value(name, dtype or inputs[0].dtype, inputs[0].shape if shape is None else shape)
+        if pool:
+            self.pool.append(made)
+        return made
+
+    def operand(self, beside: Value) -> Value:
+        """What goes with a value: another, or a constant."""
+        if self.chance(0.5):
+            return self.constant(beside.dtype, beside.shape)
+        fitting = [
+            v
+            for v in self.pool
+            if v.dtype == beside.dtype and _fits(v.shape, beside.shape) and (v is not beside or self.chance(0.05))
+        ]
+        if fitting and self.chance(0.8):
+            return fitting[max(self.source.integers(len(fitting)), self.source.integers(len(fitting)))]
+        shapes = [beside.shape, beside.shape, (1,) * len(beside.shape), beside.shape[-1:]]
+        return self.input(beside.dtype, self.pick(shapes))
+
+    def operand_of(self, beside: Value, shape: tuple[int, ...]) -> Value:
+        """Another value of a shape, or a constant of it."""
+        if self.chance(0.5):
+            return self.any(beside.dtype, shape)
+        return self.store(np.round(self.source.standard_normal(shape) * 2, 3).astype(TYPES[beside.dtype].memory))
+
+    def two(self, operator: str, first: Value | None = None) -> Value:
+        """An operator of two operands, in either order."""
+        x = first or self.any()
+        y = self.operand(x)
+        pair = [y, x] if self.chance(0.4) else [x, y]
+        return self.node(operator, pair, np.broadcast_shapes(x.shape, y.shape))
+
+    def subtract(self) -> Value:
+        return self.two("Sub")
+
+    def step(self) -> None:
+        """Add one node, or a few that belong together."""
+        rules = INTEGER_RULES if TYPES[self.dtype].is_integer else FLOAT_RULES
+        weights = np.array([weight for weight, _ in rules], float)
+        rules[self.source.choice(len(rules), p=weights / weights.sum())][1](self)
+
+
+def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, into) == into
+    except ValueError:
+        return False
+
+
+Rule = Callable[[Draft], Any]
+
+
+def _arithmetic(d: Draft) -> None:
+    d.two(d.pick(("Add", "Add", "Mul", "Mul", "Div") if not TYPES[d.dtype].is_integer else ("Add", "Mul")))
+
+
+def _extremes(d: Draft) -> None:
+    d.two(d.pick(("Max", "Min")))
+
+
+def _unary(d: Draft) -> None:
+    names = INTEGER_UNARY if TYPES[d.dtype].is_integer else UNARY
+    operator = d.pick([n for n in names if not (d.dtype == "uint8" and n == "Neg")])
+    d.node(operator, [d.any()])
+
+
+def _clip(d: Draft) -> None:
+    x = d.any()
+    scalar = [
+        d.store(np.array(n, TYPES[d.dtype].memory)) for n in sorted(d.source.choice([0, 1, 3, 6], 2, replace=False))
+    ]
+    d.node("Clip", [x, *scalar])
+
+
+def _pow(d: Draft) -> None:
+    d.node("Pow", [d.any(), d.store(np.array(d.pick((2.0, 0.5, 3.0)), TYPES[d.dtype].memory))])
+
+
+def _int64(d: Draft, values: Sequence[int]) -> Value:
+    return d.store(np.array(values, np.int64), fold=False)
+
+
+def _reshape(d: Draft) -> None:
+    x = d.any()
+    count = math.prod(x.shape)
+    goal = d.pick([(count,), (1, *x.shape), (*x.shape, 1), (count, 1), x.shape])
+    how = d.source.integers(3)
+    if how == 0 and goal == (1, *x.shape):
+        d.node("Unsqueeze", [x, _int64(d, [0])], goal)
+    elif how == 1 and x.shape[:1] == (1,) and len(x.shape) > 1:
+        d.node("Squeeze", [x, _int64(d, [0])], x.shape[1:])
+    else:
+        d.node("Reshape", [x, _int64(d, goal)], goal)
+
+
+def _transpose(d: Draft) -> None:
+    x = d.any()
+    order = [int(i) for i in d.source.permutation(len(x.shape))]
+    if order:
+        d.node("Transpose", [x], tuple(x.shape[i] for i in order), perm=order)
+
+
+def _expand(d: Draft) -> None:
+    x = d.any()
+    if math.prod(x.shape) < 2048:
+        d.node("Expand", [x, _int64(d, [2, *x.shape])], (2, *x.shape))
+
+
+def _concat(d: Draft) -> None:
+    x = d.any()
+    y = d.operand(x)
+    if y.shape == x.shape and x.shape:
+        axis = int(d.source.integers(len(x.shape)))
+        shape = tuple(2 * n if i == axis else n for i, n in enumerate(x.shape))
+        d.node("Concat", [x, y], shape, axis=axis)
+
+
+def _slice(d: Draft) -> None:
+    x = d.any()
+    if x.shape and x.shape[-1] > 2:
+        last = x.shape[-1] // 2
+        d.node("Slice", [x, _int64(d, [0]), _int64(d, [last]), _int64(d, [-1])], (*x.shape[:-1], last))
+
+
+def _split(d: Draft) -> None:
+    x = d.any()
+    if x.shape and x.shape[-1] % 2 == 0:
+        names = [d.name(), d.name()]
+        more: dict[str, Any] = {"num_outputs": 2} if d.opset >= 18 else {}
+        d.nodes.append(helper.make_node("Split", [x.name], names, axis=-1, **more))
+        d.pool += [Value(name, x.dtype, (*x.shape[:-1], x.shape[-1] // 2)) for name in names]
+
+
+def _where(d: Draft) -> None:
+    x = d.any()
+    condition = d.any("bool", x.shape) if d.chance(0.5) else d.node("Greater", [x, d.operand(x)], None, "bool")
+    other = d.operand(x)
+    if condition.shape == x.shape:
+        d.node("Where", [condition, *([x, other] if d.chance(0.5) else [other, x])], x.shape, x.dtype)
+
+
+def _cast(d: Draft) -> None:
+    x = d.any()
+    kinds = [k for k in ("float32", "float16", "int32", "int64", "float64", "uint8", "int8") if k != x.dtype]
+    between = d.node("Cast", [x], None, (to := d.pick(kinds)), to=data_number(to))
+    if d.chance(0.7):
+        d.node("Cast", [between], None, x.dtype, to=data_number(x.dtype))
+
+
+def _from_integers(d: Draft) -> None:
+    kind = d.pick(("uint8", "int32", "int64", "bool", "int8"))
+    x = d.any(kind, d.shape)
+    d.node("Cast", [x], None, d.dtype, to=data_number(d.dtype))
+
+
+def _matmul(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) < 2:
+        return
+    d.pure = False
+    if d.chance(0.5):
+        weights = np.round(d.source.standard_normal((x.shape[-1], 8)), 2).astype(TYPES[d.dtype].memory)
+        d.node("MatMul", [x, d.store(weights)], (*x.shape[:-1], 8))
+    else:
+        order = [*range(len(x.shape) - 2), len(x.shape) - 1, len(x.shape) - 2]
+        turned = d.node("Transpose", [x], tuple(x.shape[i] for i in order), perm=order)
+        d.node("MatMul", [x, turned], (*x.shape[:-1], x.shape[-2]))
+
+
+def _gemm(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) != 2:
+        return
+    d.pure = False
+    weights = np.round(d.source.standard_normal((x.shape[-1], 8)), 2).astype(TYPES[d.dtype].memory)
+    bias = np.round(d.source.standard_normal(8), 2).astype(TYPES[d.dtype].memory)
+    d.node("Gemm", [x, d.store(weights), d.store(bias)], (x.shape[0], 8))
+
+
+def _conv(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) != 4 or x.shape[1] != 4:
+        return
+    d.pure = False
+    size = int(d.pick((1, 3)))
+    weights = np.round(d.source.standard_normal((4, 4, size, size)), 2).astype(TYPES[d.dtype].memory)
+    more = [d.store(np.round(d.source.standard_normal(4), 2).astype(TYPES[d.dtype].memory))] if d.chance(0.5) else []
+    d.node("Conv", [x, d.store(weights), *more], x.shape, pads=[size // 2] * 4, kernel_shape=[size, size])
+
+
+def _pool(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) == 4 and min(x.shape[2:]) > 1:
+        d.pure = False
+        shape = (*x.shape[:2], x.shape[2] - 1, x.shape[3] - 1)
+        d.node(d.pick(("MaxPool", "AveragePool")), [x], shape, kernel_shape=[2, 2])
+
+
+def _normal(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) >= 3:
+        d.pure = False
+        parts = [d.store(d.source.uniform(0.5, 1.5, x.shape[1]).astype(TYPES[d.dtype].memory)) for _ in range(4)]
+        d.node(*(("BatchNormalization", [x, *parts]) if d.chance(0.6) else ("InstanceNormalization", [x, *parts[:2]])))
+
+
+def _reduce(d: Draft) -> None:
+    x = d.any()
+    if x.shape and x.shape[-1] > 1:
+        _reduced(d, d.pick(("ReduceMean", "ReduceMax", "ReduceSum", "ReduceMin")), x)
+
+
+def _reduced(d: Draft, operator: str, x: Value) -> Value:
+    d.pure = False
+    shape = (*x.shape[:-1], 1)
+    if d.opset >= 18 or operator == "ReduceSum":
+        return d.node(operator, [x, _int64(d, [-1])], shape)
+    return d.node(operator, [x], shape, axes=[-1])
+
+
+def _softmax(d: Draft) -> None:
+    x = d.any()
+    if x.shape:
+        d.pure = False
+        d.node(d.pick(("Softmax", "LogSoftmax")), [x], axis=-1)
+
+
+def _branch(d: Draft) -> None:
+    """A subtraction in a body of If."""
+    x = d.any()
+    y = d.operand(x)
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    if shape != x.shape:
+        return
+    condition = d.any("bool", ())
+    inner, other, kept = d.name(), d.name(), d.name()
+    difference = helper.make_node("Sub", [x.name, y.name], [inner])
+    reader = helper.make_node(d.pick(("Abs", "Identity")), [inner], [kept])
+    copy = helper.make_node("Identity", [x.name], [other])
+    results = [helper.make_tensor_value_info(name, data_number(x.dtype), None) for name in (kept, other)]
+    then = helper.make_graph([difference, reader], "then", [], results[:1])
+    otherwise = helper.make_graph([copy], "else", [], results[1:])
+    d.node("If", [condition], shape, x.dtype, then_branch=then, else_branch=otherwise)
+
+
+# ---- what belongs together in models ----
+
+
+def _rounding(d: Draft) -> None:
+    x = d.any()
+    c = d.store(np.array(12582912.0 if d.dtype == "float32" else 1536.0, TYPES[d.dtype].memory))
+    d.node("Sub", [d.node("Add", [x, c]), c])
+
+
+def _layer_norm(d: Draft) -> None:
+    x = d.any()
+    if x.shape and x.shape[-1] > 1:
+        centred = d.node("Sub", [x, _reduced(d, "ReduceMean", x)])
+        square = (
+            d.node("Mul", [centred, centred])
+            if d.chance(0.5)
+            else d.node("Pow", [centred, d.store(np.array(2, TYPES[d.dtype].memory))])
+        )
+        spread = d.node("Add", [_reduced(d, "ReduceMean", square), d.store(np.array(1e-3, TYPES[d.dtype].memory))])
+        scaled = d.node("Div", [centred, d.node("Sqrt", [spread])])
+        d.node(
+            "Add",
+            [d.node("Mul", [scaled, d.constant(d.dtype, x.shape)], x.shape), d.constant(d.dtype, x.shape)],
+            x.shape,
+        )
+
+
+def _softmax_parts(d: Draft) -> None:
+    x = d.any()
+    if x.shape and x.shape[-1] > 1:
+        e = d.node("Exp", [d.node("Sub", [x, _reduced(d, "ReduceMax", x)])])
+        d.node("Div", [e, _reduced(d, "ReduceSum", e)])
+
+
+def _rotary(d: Draft) -> None:
+    x, y = d.any(), d.any()
+    if x.shape == y.shape:
+        c, s = d.input(d.dtype, x.shape), d.input(d.dtype, x.shape)
+        d.node("Sub", [d.node("Mul", [x, c]), d.node("Mul", [y, s])])
+        if d.chance(0.7):
+            d.node("Add", [d.node("Mul", [x, s]), d.node("Mul", [y, c])])
+
+
+def _mask(d: Draft) -> None:
+    m = d.any(d.pick(("bool", "int64", "float32")), d.shape)
+    x = m if m.dtype == d.dtype else d.node("Cast", [m], None, d.dtype, to=data_number(d.dtype))
+    one, low = (d.store(np.array(n, TYPES[d.dtype].memory)) for n in (1.0, -10000.0))
+    d.node("Mul", [d.node("Sub", [one, x], x.shape), low])
+
+
+def _normalise(d: Draft) -> None:
+    """Pixels to numbers, and back."""
+    x = d.any("uint8", d.shape)
+    t = d.node("Cast", [x], None, d.dtype, to=data_number(d.dtype))
+    scaled = d.node(d.pick(("Mul", "Div")), [t, d.constant(d.dtype, t.shape)])
+    if _fits(scaled.shape, t.shape):
+        centred = d.node("Sub", [t, d.constant(d.dtype, t.shape)], t.shape)
+        d.node(d.pick(("Mul", "Div")), [centred, d.constant(d.dtype, t.shape)], t.shape)
+
+
+def _folded(d: Draft) -> None:
+    """A value that is made of constants alone, and what is subtracted from it, or it from that."""
+    x = d.store(np.round(d.source.standard_normal(d.shape) * 2, 3).astype(TYPES[d.dtype].memory), fold=False)
+    for _ in range(int(d.source.integers(1, 3))):
+        operator = d.pick(("Mul", "Add", "Sub", "Div", "Exp", "Sqrt", "ReduceMean", "Softmax", "Transpose"))
+        if operator in ("Mul", "Add", "Sub", "Div"):
+            x = d.node(operator, [x, d.store(np.array(d.pick((0.3, 1.7, 2.0, 3.0)), TYPES[d.dtype].memory))])
+        elif operator == "ReduceMean" and x.shape[-1] > 1:
+            centre = _reduced(d, operator, x)
+            x = d.node("Sub", [x, centre])
+        elif operator == "Sqrt":
+            x = d.node(operator, [d.node("Abs", [x])])
+        elif operator == "Softmax":
+            d.pure = False
+            x = d.node(operator, [x], axis=-1)
+        elif operator == "Transpose":
+            order = [*range(len(x.shape))][::-1]
+            x = d.node(operator, [d.node(operator, [x], x.shape[::-1], perm=order)], x.shape, perm=order)
+        elif operator == "Exp":
+            x = d.node(operator, [x])
+    other = d.any(d.dtype, x.shape) if d.chance(0.3) else d.constant(d.dtype, x.shape)
+    d.node("Sub", [x, other] if d.chance(0.5) else [other, x], x.shape)
+
+
+def _sizes(d: Draft) -> None:
+    """Arithmetic with the sizes of a value, by constants or by sizes that are given."""
+    x = d.any()
+    if not x.shape:
+        return
+    sizes = d.node("Shape", [x], (len(x.shape),), "int64")
+    if d.chance(0.7):
+        sizes = d.node("Gather", [sizes, d.store(np.array(0, np.int64), fold=False)], (), "int64", axis=0)
+    for _ in range(int(d.source.integers(1, 3))):
+        number = d.pick((0, 1, 1, 2, -1, 3))
+        other = d.any("int64", sizes.shape) if d.chance(0.3) else d.store(np.array(number, np.int64), fold=False)
+        operator = d.pick(("Sub", "Sub", "Add", "Mul", "Div") if number else ("Sub", "Add"))
+        if operator == "Div":
+            sizes = d.node(operator, [sizes, d.store(np.array(2, np.int64), fold=False)], sizes.shape)
+        else:
+            sizes = d.node(operator, [sizes, other] if d.chance(0.7) else [other, sizes], sizes.shape, "int64")
+    if d.chance(0.3):
+        d.node("Cast", [sizes], None, d.dtype, to=data_number(d.dtype))
+
+
+def _quantised(d: Draft) -> None:
+    """Numbers that are quantised and back, before a subtraction or behind it."""
+    if d.dtype != "float32":
+        return
+    scale, zero = d.store(np.array(d.pick((0.1, 0.5, 0.02)), np.float32)), d.store(np.array(128, np.uint8), fold=False)
+    q = d.any("uint8", d.shape)
+    if d.chance(0.5):
+        x = d.subtract() if d.chance(0.5) else d.any()
+        q = d.node("QuantizeLinear", [x, scale, zero], None, "uint8")
+    if d.chance(0.8):
+        x = d.node("DequantizeLinear", [q, scale, zero], None, "float32")
+        if d.chance(0.6):
+            d.two("Sub", x)
+
+
+def _compare(d: Draft) -> None:
+    x = d.subtract() if d.chance(0.5) else d.any()
+    found = d.node(d.pick(("Greater", "Less", "Equal")), [x, d.operand(x)], None, "bool")
+    if d.chance(0.4):
+        d.node("Cast", [found], None, d.dtype, to=data_number(d.dtype))
+
+
+def _sum_up(d: Draft) -> None:
+    x = d.any()
+    if x.shape:
+        d.pure = False
+        d.node("CumSum", [x, d.store(np.array(len(x.shape) - 1, np.int64), fold=False)])
+
+
+def _layer_normal(d: Draft) -> None:
+    x = d.any()
+    if d.opset >= 17 and x.shape and x.shape[-1] > 1:
+        d.pure = False
+        scale = d.store(d.source.uniform(0.5, 1.5, x.shape[-1]).astype(TYPES[d.dtype].memory))
+        d.node("LayerNormalization", [x, scale])
+
+
+def _einsum(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) == 2:
+        d.pure = False
+        d.node("Einsum", [x, d.operand_of(x, x.shape)], (x.shape[0], x.shape[0]), equation="ij,kj->ik")
+
+
+def _resize(d: Draft) -> None:
+    x = d.any()
+    if len(x.shape) == 4 and math.prod(x.shape) < 2048:
+        d.pure = False
+        scales = d.store(np.array([1, 1, 2, 2], np.float32), fold=False)
+        shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
+        inputs = [x.name, "", scales.name]
+        name = d.name()
+        d.nodes.append(helper.make_node("Resize", inputs, [name], mode=d.pick(("nearest", "linear"))))
+        d.pool.append(Value(name, x.dtype, shape))
+
+
+def _readers(d: Draft) -> None:
+    """A value that several nodes read, a subtraction among them."""
+    x = d.any()
+    d.two("Sub", x)
+    for _ in range(int(d.source.integers(1, 3))):
+        d.two(d.pick(("Add", "Mul", "Sub")), x)
+
+
+FLOAT_RULES: tuple[tuple[float, Rule], ...] = (
+    (7, _arithmetic), (1.5, _extremes), (6, _unary), (1.5, _clip), (1, _pow), (1.5, _reshape), (1, _transpose),
+    (0.5, _expand), (1, _concat), (1, _slice), (0.5, _split), (1, _where), (1, _cast), (1, _from_integers),
+    (1, _matmul), (0.5, _gemm), (1, _conv), (0.5, _pool), (0.5, _normal), (1, _reduce), (0.5, _softmax), (0.5, _branch),
+    (0.4, _rounding), (0.4, _layer_norm), (0.4, _softmax_parts), (0.4, _rotary), (0.4, _mask), (0.4, _normalise),
+    (0.8, _folded), (0.8, _sizes), (0.6, _quantised), (0.6, _compare), (0.2, _sum_up), (0.3, _layer_normal),
+    (0.2, _einsum), (0.2, _resize), (0.6, _readers),
+)  # fmt: skip
+INTEGER_RULES: tuple[tuple[float, Rule], ...] = (
+    (7, _arithmetic), (1.5, _extremes), (3, _unary), (1.5, _reshape), (1, _transpose), (0.5, _expand), (1, _concat),
+    (1, _slice), (1, _where), (2, _cast), (0.5, _branch), (1, _sizes), (0.7, _compare), (0.3, _sum_up), (1, _readers),
+)  # fmt: skip
+
+
+@dataclass
+class Drawn:
+    """A random graph.
+
+    Attributes:
+        model, inputs: the graph as a model. pure: whether each element depends on one of each input alone.
+        known: numbers of its constants. values: what its nodes make.
+    """
+
+    model: ModelProto
+    inputs: list[Value]
+    pure: bool
+    known: list[float]
+    values: list[Value]
+
+    def sets(self, source: np.random.Generator, more: Sequence[str] = ()) -> list[Feeds]:
+        """Arrays for its inputs."""
+        kinds = [EDGES, FEW] if self.pure else [ORDINARY, FEW]
+        return [
+            {v.name: numbers(v.dtype, v.shape, kind, source, self.known) for v in self.inputs}
+            for kind in (*kinds, *more)
+        ]
+
+
+def draw(seed: int, number: int) -> Drawn:
+    """Return graph ``number`` of a seed; one with one to three subtractions at least."""
+    source = np.random.default_rng([seed, number])
+    while True:
+        draft = Draft(source)
+        length = int(source.integers(1, 9))
+        subtractions = sorted(int(i) for i in source.integers(0, length, source.integers(1, 4)))
+        for i in range(length):
+            if i in subtractions:
+                draft.subtract()
+            else:
+                draft.step()
+        model = _model(draft)
+        if any(True for _ in _subtractions(model)):
+            return Drawn(model, draft.inputs, draft.pure, draft.known, draft.pool)
+
+
+def _subtractions(model: ModelProto) -> Iterator[NodeProto]:
+    for node in model.graph.node:
+        if node.op_type in ("Sub", "If"):
+            yield node
+
+
+def _model(draft: Draft) -> ModelProto:
+    """The graph as a model: what nobody reads is an output, and now and then what somebody reads."""
+    read = {name for node in draft.nodes for name in node.input}
+    read |= {name for node in draft.nodes for a in node.attribute for inner in a.g.node for name in inner.input}
+    kinds = {v.name: v for v in draft.pool}
+    made = [name for node in draft.nodes if node.op_type != "Constant" for name in node.output]
+    outputs = [name for name in made if name in kinds and (name not in read or draft.chance(0.04))]
+    how = draft.pick(("static", "static", "open", "open", "first"))
+
+    def dims(value: Value) -> list[int | str]:
+        if how == "static" or not value.shape:
+            return list(value.shape)
+        if how == "first":
+            return [f"{value.name}_first", *value.shape[1:]]
+        return [f"{value.name}_{i}" for i in range(len(value.shape))]
+
+    inputs = [helper.make_tensor_value_info(v.name, data_number(v.dtype), dims(v)) for v in draft.inputs]
+    results = [
+        helper.make_tensor_value_info(name, data_number(kinds[name].dtype), dims(kinds[name])) for name in outputs
+    ]
+    graph = helper.make_graph(draft.nodes, "drawn", inputs, results, draft.initializers)
+    ir_version = 10 if draft.opset > 18 else 8
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", draft.opset)], ir_version=ir_version)
