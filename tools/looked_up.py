@@ -60,18 +60,30 @@ def counted(runtime: str, folders: Iterable[Path]) -> Counter[Group]:
 def ranked(rows: Sequence[Row], counts: Mapping[Group, int], newest: Table) -> Iterator[list[Row]]:
     """Yield cases that are measured together: first what verdicts need of every model, then what most models look up.
 
+    Before the patterns of an element type come those that have no adjacent operator: what is unknown of these is taken
+    for fine where shapes are open.
+
     Args:
         rows: every case of a runtime. counts: in how many models a group is looked up. newest: what is known of
             another release of it.
     """
-    types = {dtype for _, dtype in counts}
-    needed = {key for key, case in rows if is_alone(key.pattern) or _is_coarse(key, case, newest)}
-    yield [row for row in rows if row[0] in needed and row[0].dtype in types]
-    groups: dict[Group, list[Row]] = {}
-    for row in rows:
-        groups.setdefault((_ordinary(row[0].pattern), row[0].dtype), []).append(row)
-    for group in sorted(groups.keys() & counts.keys(), key=lambda one: -counts[one]):
-        yield groups[group]
+    most = {dtype: max(n for (_, one), n in counts.items() if one == dtype) for _, dtype in counts}
+    groups: dict[tuple[int, bool, object], list[Row]] = {}
+    for key, case in rows:
+        if key.dtype not in most:
+            continue
+        if is_alone(key.pattern) or _is_coarse(key, case, newest):
+            groups.setdefault((_FIRST if key.dtype == WIDE else most[key.dtype], False, key.dtype), []).append(
+                (key, case)
+            )
+        group = _ordinary(key.pattern), key.dtype
+        if group in counts:
+            groups.setdefault((counts[group], True, group), []).append((key, case))
+    yield from (groups[place] for place in sorted(groups, key=lambda place: (-place[0], place[1])))
+
+
+_FIRST = 1 << 31
+"""Models more than there are."""
 
 
 def _is_coarse(key: Key, case: GraphCase, newest: Table) -> bool:
