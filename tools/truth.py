@@ -35,6 +35,7 @@ from minuend.onnx.graphs.walk import Scope, walk
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.finding import Finding
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Output, Refused, Runtime
 
 FINE, DIFFERENT, MASKED, UNCLEAR, REFUSED, NOT_RUN = (
@@ -364,7 +365,10 @@ class Trial:
 
     def ask(self, model: ModelProto, fed: Feeds) -> list[Output] | Refused:
         """Run another model as this one is run."""
-        return ask(self.runtime, ranked(model, fed), fed, self.hint)
+        given = ranked(model, fed)
+        if "output without shape" in quirks(self.runtime.name).strict:
+            given = onnx.shape_inference.infer_shapes(given, data_prop=True)
+        return ask(self.runtime, given, fed, self.hint)
 
     def _inside(self, barriers: ModelProto, finding: Finding, k: int) -> Truth:
         """In a body or a function there is no cut: barriers tell of neighbours, and no more."""

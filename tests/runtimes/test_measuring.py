@@ -90,6 +90,27 @@ def test_patterns_are_measured_besides_and_the_nodes_stay(
     assert cli.main(["measure", "nowhere", "-o", str(out)]) == 2
 
 
+def test_patterns_that_are_named_are_measured_and_operators_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    negated = Op("Neg", (less(X, X),))
+    rows = [row for row in QUERIED("") if row[0].dtype == "float32" and row[0].pattern in (negated, less(X, X))]
+    more = [row for row in QUERIED("") if row[0].dtype == "int8" and row[0].pattern == negated]
+    monkeypatch.setattr(pattern_cases, "queried", lambda exact: iter((*rows, *more)))
+    with Runtime("ort") as queried:
+        found = pattern_cases.measure(queried, patterns={("float32", "Neg(x - x)"), ("int8", "Abs(x - x)")})
+    assert {(key.dtype, key.pattern) for key in found.cells} == {("float32", negated), ("float32", less(X, X))}
+
+
+def test_a_runtime_of_which_a_part_was_measured_is_proven_in_that_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tract")
+    monkeypatch.setattr(pattern_cases, "queried", QUERIED)
+    known = targets.find("tract")
+    with Runtime("tract") as queried:
+        every = proving._questions(queried, True, True, SUBTRACT, None).graphs
+        some = proving._questions(queried, True, True, SUBTRACT, known).graphs
+    assert {key for key, _ in some} == {key for key, _ in every} & known.table.patterns.keys()
+    assert len(some) < len(every)
+
+
 # ---- instruction sets -------------------------------------------------------------------------------------------
 
 
