@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import onnx
-from judge_graphs import draw
+from random_graphs import draw
 
 from minuend.errors import MinuendError
 from minuend.models.occurrences import occurrences

@@ -15,7 +15,7 @@ from minuend.errors import SpecError
 from minuend.models.patterns import Op, X, less
 from minuend.operators import NEGATIVE, OPERATORS, SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.runtimes import measuring, pattern_cases, proving, running, targets
+from minuend.runtimes import measuring, pattern_answers, pattern_cases, proving, running, targets
 from minuend.runtimes.cases import Case
 from minuend.runtimes.processor import extensions, processor, up_to
 from minuend.runtimes.proving import prove
@@ -96,7 +96,7 @@ def test_patterns_that_are_named_are_measured_and_operators_by_themselves(monkey
     more = [row for row in QUERIED("") if row[0].dtype == "int8" and row[0].pattern == negated]
     monkeypatch.setattr(pattern_cases, "queried", lambda exact: iter((*rows, *more)))
     with Runtime("ort") as queried:
-        found = pattern_cases.measure(queried, patterns={("float32", "Neg(x - x)"), ("int8", "Abs(x - x)")})
+        found = pattern_answers.measure(queried, patterns={("float32", "Neg(x - x)"), ("int8", "Abs(x - x)")})
     assert {(key.dtype, key.pattern) for key in found.cells} == {("float32", negated), ("float32", less(X, X))}
 
 
