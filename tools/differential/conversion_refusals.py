@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 import onnx
-from onnx import ModelProto
+from onnx import AttributeProto, ModelProto
 from onnx.defs import OpSchema
 
 from differential.node_drafts import schema_of
@@ -112,7 +112,10 @@ KNOWN = (
     r"Dropout-10 does not train",
     r"(DequantizeLinear|QuantizeLinear)-10 takes one scale for the whole tensor, a scalar",
     r"QuantizeLinear-19 has no output_dtype, and a zero point needs the scale's shape",
-    r"Gather\w* of opset 10 takes no negative index",
+    r"(Gather|Scatter|OneHot|\w+Elements) of opset 10 takes no negative index",
+    r"(Trilu|Clip-11|Pad-11) needs the element type of '[^']*', which is unknown",
+    r"Pad with mode='wrap' does not say what it repeats where it adds and removes along axis \d+",
+    rf"({_ELEMENTWISE})-[1-6] has axis=-?\d+, and the rank of .+ is unknown; state the shape of .+ in the model",
     r"Gemm-9 needs its input C",
     r"Gemm-6 takes a C of the result's shape, or of one row",
     r"GridSample-16 takes images alone, inputs of rank 4",
@@ -159,7 +162,18 @@ def _is_known(part: str, model: ModelProto, place: str) -> bool:
         r"the value of attribute '\w+' is the function's attribute '\w+', which only its callers know", part
     ):
         return place == "attributes"
+    if found := re.fullmatch(r"the type of (in|out)put '([^']*)' is unknown, and \w+-\d+ does not take .+", part):
+        return found[2] in set(_foreign(model))
     return any(re.fullmatch(text, part) for text in KNOWN)
+
+
+def _foreign(model: ModelProto) -> Iterator[str]:
+    """The names of what nodes of other domains make: ONNX infers no types of onnxruntime's own operators."""
+    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    while waiting:
+        node = waiting.pop()
+        yield from node.output if node.domain else ()
+        waiting += [inner for a in node.attribute if a.type == AttributeProto.GRAPH for inner in a.g.node]
 
 
 def _constants(model: ModelProto) -> Iterator[str]:

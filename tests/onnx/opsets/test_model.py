@@ -221,6 +221,19 @@ def test_an_attribute_of_the_function_around_is_not_guessed():
     }
 
 
+def test_a_constant_that_is_an_attribute_of_the_function_around_has_the_type_of_its_name():
+    model = parse("""
+        <ir_version: 10, opset_import: ["" : 17, "local" : 1]>
+        g (int32 size) => (float[N] y) { y = local.window <flag = 1> (size) }
+        <domain: "local", opset_import: ["" : 17]>
+        window <flag> (size) => (y) { y = HammingWindow <periodic: int = @flag> (size) }""")
+    made, _, _ = convert_proto(model, 12)
+    given = {"size": np.int32(8)}
+    ours, theirs = (ReferenceEvaluator(one).run(None, given)[0] for one in (made, model))
+    assert np.allclose(ours, theirs, atol=1e-6)
+    assert "HammingWindow" not in {node.op_type for node in made.functions[0].node}
+
+
 def test_constants_that_old_opsets_lack_become_initializers():
     model = parse("""
         <ir_version: 3, opset_import: ["" : 13]>

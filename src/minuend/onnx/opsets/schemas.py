@@ -204,15 +204,26 @@ def _mistyped(
     return ""
 
 
+_CONSTANTS = {
+    f"value_{kind}{many}": number
+    for kind, number in (("float", TensorProto.FLOAT), ("int", TensorProto.INT64), ("string", TensorProto.STRING))
+    for many in ("", "s")
+}
+
+
 def implied(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None]) -> dict[str, TypeProto]:
     """Return the types that the schema alone gives to outputs of a well-formed node, where nothing else is known.
 
     ONNX's inference has no rules for some operators of opset 10 and below: their outputs have the type of the input
-    that shares their parameter, and shapes that are not known.
+    that shares their parameter, and shapes that are not known. Nor has it one
+    for a Constant whose attribute is a function's: the attribute's name says the type.
     """
     missing = [i for i, name in enumerate(node.output) if name and type_text(types(name)) is None]
     if not missing:
         return {}
+    stated = next((a.name for a in node.attribute if node.op_type == "Constant" and a.name in _CONSTANTS), "")
+    if stated:
+        return {node.output[0]: make_tensor_type_proto(_CONSTANTS[stated], [None] if stated.endswith("s") else [])}
     version = version_in(node.op_type, opset) or 1
     inputs, outputs = (_types(node.op_type, version, role) for role in ("input", "output"))
     bound: dict[str, TypeProto] = {}
