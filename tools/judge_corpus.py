@@ -5,9 +5,10 @@
     python tools/judge_corpus.py --folder tests/data/models --folder exports   # models in folders; no packages
 
 LIST has a requirement with a version in each line, as `corpus_packages.txt` beside this file does; it may stand beside
-folders. Each model runs as it is on the installed runtimes, on the inputs that came with it or on made ones; `truth.py`
-says how the truth of a subtraction is found. The page shows the held-out half of the models, and counts of the other
-one, which is there to learn from (`model_files.py`). Progress and every wrong verdict go to standard error.
+folders. With ``--minutes`` models with a subtraction alone are judged, in the order of their hashes, as many as there
+is time for. Each model runs as it is on the installed runtimes, on the inputs that came with it or on made ones;
+`truth.py` says how the truth of a subtraction is found. The page shows the held-out half of the models, and counts of
+the other one, which is there to learn from (`model_files.py`). Progress and every wrong verdict go to standard error.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import argparse
 import fnmatch
 import itertools
 import json
+import math
 import multiprocessing
 import re
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,11 @@ def _fixed(model: ModelProto, fed: Feeds) -> ModelProto:
                 value.type.tensor_type.shape.dim.add().dim_value = size
     del fixed.graph.value_info[:]
     return fixed
+
+
+def subtracts(file: File) -> bool:
+    """Whether a model has a subtraction."""
+    return any(node.op_type == "Sub" for scope in walk(onnx.load(file.path)) for node in scope.nodes)
 
 
 # ---- conversions and runs ---------------------------------------------------------------------------------------
@@ -352,6 +359,7 @@ def main() -> int:
     )
     parser.add_argument("--only", default="*", help="a pattern of names, such as '*: *rec*'")
     parser.add_argument("--every", type=int, default=1, help="judge every Nth model")
+    parser.add_argument("--minutes", type=float, help="how long models with a subtraction are judged")
     parser.add_argument("--raw", type=Path, help="a JSON file for what is wrong or unclear, each by itself")
     options = parser.parse_args()
     lists = options.packages or ([] if options.folder else [PACKAGES])
@@ -361,7 +369,7 @@ def main() -> int:
         wheels = options.wheels or place / "wheels"
         found = [*(models(one, one.name) for one in options.folder), *(packaged(one, wheels, place) for one in lists)]
         files = [one for one in itertools.chain(*found) if fnmatch.fnmatch(one.name, options.only)]
-        parts = judged(files[:: options.every])
+        parts = judged(files[:: options.every], options.minutes)
     if options.raw:
         wrong = {name: results.wrong for name, results in parts.items()}
         options.raw.write_text(json.dumps(wrong, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -369,15 +377,23 @@ def main() -> int:
     return 1 if any(one.tally.false_ok + one.tally.false_alarms for one in parts.values()) else 0
 
 
-def judged(files: Iterable[File]) -> Mapping[str, Results]:
-    """Judge models, each once; return what was found of each part."""
+def judged(files: Sequence[File], minutes: float | None = None) -> Mapping[str, Results]:
+    """Judge models, each once; return what was found of each part.
+
+    Args:
+        files: the models. minutes: how long; those without a subtraction are left out then. ``None``: all of them.
+    """
     parts = {HELD_OUT: Results(), TRAIN: Results()}
+    ends = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    files = files if minutes is None else sorted(files, key=lambda file: file.digest)
     known: set[str] = set()
     runtimes = {name: Runtime(name) for name in dict.fromkeys(name for name, _ in SETTINGS)}
     try:
         for file in files:
-            if file.digest in known:
+            if file.digest in known or (minutes is not None and not subtracts(file)):
                 continue
+            if time.monotonic() > ends:
+                break
             known.add(file.digest)
             start = time.monotonic()
             judge(file, runtimes, parts[file.part])

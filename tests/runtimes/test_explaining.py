@@ -113,7 +113,7 @@ def of(finding: Finding, *reasons: because.Reason, **changes: object) -> Finding
             of(WRAPS, because.DialectNotRead("openvino-cpu", "DirectML", "onnx"), verdict="not-implemented"),
             "does not run",
             "openvino-cpu does not read DirectML models",
-            ["minuend convert a.onnx --to onnx -o OUT"],
+            ["minuend convert a.onnx --to onnx -o a.converted.onnx"],
         ),
         (
             of(WRAPS, because.RuntimeMessage("no kernel for Sub(6) node with name 'sub0'\nhere"), verdict="unknown"),

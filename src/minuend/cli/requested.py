@@ -45,7 +45,8 @@ class Requested:
         usual = Usual() if config is None else config.usual
         if config is None and not models:
             raise click.UsageError(
-                f"no MODEL is given, and there is no {NAME} here; expected a file, a folder or a glob"
+                f"no MODEL is given, and there is no {NAME} here; expected a file, a folder or a glob, or the "
+                f"{NAME} that minuend init writes"
             )
         if targets is None and not usual.targets:
             raise click.UsageError(f"no --target is given, and no targets in a {NAME} here; expected one or several")

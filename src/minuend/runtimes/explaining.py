@@ -34,6 +34,10 @@ _LONGEST = 200
 _MEASURED = re.compile(r" node with name '[^']*'")
 """What a message says of the model that was measured."""
 
+_CONVERTED = re.compile(r"^minuend convert .*--to ([a-z]+)")
+_SUFFIXES: Mapping[str, str] = MappingProxyType({"openvino": ".xml", "directml": ".json"})
+"""What the files of formats other than ONNX end in."""
+
 _WHAT: Mapping[str, str] = MappingProxyType(
     {"not-implemented": "does not run", "invalid": "is invalid", "unknown": "results unknown"}
 )
@@ -71,16 +75,24 @@ class Command:
         'minuend fix a/net.onnx --target ov --assume x=0..9 -o net.fixed.onnx'
         >>> Command().filled("minuend fix MODEL --target ov -o OUT")
         'minuend fix MODEL --target ov -o OUT'
+        >>> Command("ir/net.xml").filled("minuend convert MODEL --to onnx -o OUT")
+        'minuend convert ir/net.xml --to onnx -o net.onnx'
         """
         head, output, _ = command.partition(" -o OUT")
         if self.options and " MODEL " in head and not head.startswith("minuend convert"):
             head = f"{head} {self.options}"
         if self.model in (MODEL, UNNAMED):
             return head + output
-        stem, suffix = os.path.splitext(os.path.basename(self.model))
-        suffix = suffix if suffix == ".xml" else ".onnx"  # ONNX's text form does not hold every model
-        out = f" -o {shlex.quote(f'{stem}.fixed{suffix}')}" if head.startswith("minuend fix") else output
+        out = f" -o {shlex.quote(self._output(head))}" if output or command.endswith(" -o OUT") else ""
         return head.replace(f" {MODEL} ", f" {shlex.quote(self.model)} ", 1) + out
+
+    def _output(self, head: str) -> str:
+        """The file that a command writes: beside no other of the same name that it reads."""
+        stem, suffix = os.path.splitext(os.path.basename(self.model))
+        if converted := _CONVERTED.search(head):
+            to = _SUFFIXES.get(converted[1], ".onnx")
+            return f"{stem}.converted{to}" if suffix == to else f"{stem}{to}"
+        return f"{stem}.fixed{suffix if suffix == '.xml' else '.onnx'}"  # ONNX's text form does not hold every model
 
 
 def explained(found: Sequence[Finding], language: Language, command: Command = Command()) -> Explanation:
@@ -124,6 +136,12 @@ def texts() -> Iterator[str]:
     yield from _WHAT.values()
 
 
+def unread(finding: Finding) -> tuple[str, str, str] | None:
+    """Return what findings have in common whose runtimes do not read a model's format; ``None`` for others."""
+    reason = deciding(finding.reasons)
+    return (reason.dialect, reason.to, reason.refusal) if isinstance(reason, because.DialectNotRead) else None
+
+
 # ---- what --------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +179,9 @@ def why(found: Sequence[Finding], language: Language) -> str:
             return language.tr("layer normalisation is computed as one operator")
         case because.OtherPairsDiffer(values=values):
             reason = because.ValuesDiffer(values)
+        case because.DialectNotRead() if len({one.target for one in found}) > 1:
+            refused = language.tr(", and {refusal}", refusal=reason.refusal) if reason.refusal else ""
+            return language.tr("they do not read {dialect} models", dialect=reason.dialect) + refused
         case because.DialectNotRead(to=to) if to:
             reason = replace(reason, to="")
     clause = _cut(rendering.cause(reason, language))

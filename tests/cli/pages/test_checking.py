@@ -154,6 +154,19 @@ def test_what_is_fine_has_one_line(tmp_path: Path) -> None:
     assert whole[4].startswith("measured on ")
 
 
+def test_runtimes_that_do_not_read_a_model_are_named_together() -> None:
+    path = str(Path(__file__).parents[3] / "examples" / "openvino" / "spectrum.xml")
+    lines = shown(found(path, ("tract@0.23.9", "openvino-cpu@2026.4.1", "iree@3.13.0")), width=200)
+    assert lines[:4] == [
+        "tract@0.23.9, iree@3.13.0  not-implemented",
+        "layer 2 'cleaned': does not run",
+        "  why: they do not read OpenVINO models",
+        f"  do:  minuend convert {path} --to onnx -o spectrum.onnx",
+    ]
+    (alone, *_) = shown(found(path, ("tract@0.23.9", "openvino-cpu@2026.4.1")), width=200)
+    assert alone.split() == ["tract@0.23.9", "not-implemented"]
+
+
 def test_findings_that_do_not_count_come_last_and_say_why(tmp_path: Path) -> None:
     gate = of_text(MATMUL, tmp_path / "m.onnxtxt")
     (report,) = gate.reports

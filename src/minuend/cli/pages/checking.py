@@ -14,7 +14,7 @@ from minuend.plain import grouped
 from minuend.runtimes import rendering
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.cases import RELATIONS
-from minuend.runtimes.explaining import Command, cause, explained, is_command
+from minuend.runtimes.explaining import Command, cause, explained, is_command, unread
 from minuend.runtimes.formats import Unread
 from minuend.runtimes.reasons import Reason, SettingNeeded
 from minuend.standards.dialects import parse_version
@@ -186,18 +186,27 @@ class _Pages:
         """The findings of each target and verdict, the causes of most nodes first; then all nodes, if ``whole``."""
         targets = list(dict.fromkeys(one.target for one in report.findings))
         wrong = [one for one in report.findings if one.verdict != "ok"]
-        sections = grouped(((one.target, self._mark(report, one), one.verdict), one) for one in wrong)
+        together = grouped((unread(one), one.target) for one in wrong)
+        sections = grouped(
+            ((tuple(dict.fromkeys(together[unread(one)])) if unread(one) else (one.target,),
+              self._mark(report, one), one.verdict), one)
+            for one in wrong
+        )  # fmt: skip
 
-        def place(section: tuple[str, str, str]) -> tuple[int, int, int]:
-            target, mark, verdict = section
+        def place(section: tuple[tuple[str, ...], str, str]) -> tuple[int, int, int]:
+            (target, *_), mark, verdict = section
             return targets.index(target), ["", *_MARKS].index(mark), VERDICTS.index(verdict)
 
+        command = Command(report.title, self.options)
         for i, section in enumerate(sorted(sections, key=place)):
-            (target, mark, verdict), found = section, sections[section]
+            (names, mark, verdict), found = section, sections[section]
             if i:
                 yield ""
-            yield Table(("", "", ""), ((target, verdict, self.tr(mark)),), whole=_NAMES, tight=True)
-            command = Command(report.title, self.options)
+            if len(names) > 1:  # none of them reads the model
+                yield "  ".join(filter(None, (", ".join(names), verdict, self.tr(mark))))
+                yield from self._cause(found, command)
+                continue
+            yield Table(("", "", ""), ((names[0], verdict, self.tr(mark)),), whole=_NAMES, tight=True)
             causes = grouped((cause(one, self.language), one) for one in found)
             for alike in sorted(causes.values(), key=len, reverse=True):
                 yield from self._cause(alike, command)
@@ -207,7 +216,7 @@ class _Pages:
     def _cause(self, found: Sequence[Finding], command: Command) -> Iterator[Part]:
         """Nodes that differ for one cause: which they are, with an example, why, and what to do."""
         said = explained(found, self.language, command)
-        places = [one.location for one in found]
+        places = list(dict.fromkeys(one.location for one in found))
         named = self._named(places)
         if len(places) > 1:
             named = self.tr("{nodes} ({places})", nodes=self._counted(places), places=named)
