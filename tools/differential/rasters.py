@@ -716,7 +716,7 @@ def of_file(case: Case, a: Read, b: Read) -> Iterator[Why]:
             yield Reason.BIG_ENDIAN("LERC")
         if case.nbits == 24 and file.swapped and file.pixels.dtype.kind == "u":
             yield Reason.BIG_ENDIAN("24 bits")
-    if case.nbits == 1:
+    if case.nbits == 1 and any(file.compression != "lerc" for file in (a, b)):  # which has no pixels of one bit
         yield Reason.TYPE("'bool'")
 
 

@@ -264,6 +264,19 @@ def test_other_places_are_refused(tmp_path: Path, name: str) -> None:
     )
 
 
+def test_the_offset_of_heights_may_be_stated_once_more_beside_the_file(tmp_path: Path) -> None:
+    """GDAL writes it into both where the compression is LERC and the profile GeoTIFF."""
+    heights = [doubles(33550, 10, 10, 1), doubles(33922, 0, 0, 0, 5e5, 4.6e6, 3), *VERTICAL_GEO[2:]]
+    a, b = (save(tmp_path / f"{name}.tif", pixels(1), extratags=heights) for name in "ab")
+    aside = "<PAMDataset><PAMRasterBand band='1'><Offset>{}</Offset></PAMRasterBand></PAMDataset>"
+    (tmp_path / "b.tif.aux.xml").write_text(aside.format(3))
+    for pair in ((a, b), (b, a)):
+        subtract_files(*pair, str(tmp_path / "c.tif"))
+    (tmp_path / "b.tif.aux.xml").write_text(aside.format(4))
+    with pytest.raises(FileFormatError, match="scaled in different ways"):
+        subtract_files(a, b, str(tmp_path / "c.tif"))
+
+
 def test_the_offset_of_heights_cancels(tmp_path: Path) -> None:
     """GDAL writes scale and offset of a band of heights so: 2 × what is stored − 5."""
     heights = [doubles(33550, 10, 10, 2), doubles(33922, 0, 0, 0, 5e5, 4.6e6, -5), *VERTICAL_GEO[2:]]

@@ -264,6 +264,8 @@ def _about(
     stated = {name: value for name, value in around.bands.get(band, {}).items() if name != "nodata"}
     sample = 0 if len(image.pages) > 1 else band
     scale, offset = scale_and_offset(_packing(page, sample) | stated, f"{path} band {band + 1}")
+    if grid is not None and (scale, offset) == grid.height:  # GDAL may state those of heights twice
+        scale, offset = 1.0, 0.0
     return About(
         None if nodata is None else _number(nodata, element, path),
         grid,
