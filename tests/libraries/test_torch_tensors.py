@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import oracle
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import minuend as mn
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, OverflowFound, ShapeError
+from minuend.libraries import torch_tensors
 
 torch = pytest.importorskip("torch")
 
@@ -232,3 +235,37 @@ def test_errors_say_what_to_do():
     with pytest.raises(ShapeError) as refused:
         mn.subtract(torch.zeros(2, requires_grad=True), torch.zeros(2), out=torch.zeros(2))
     assert str(refused.value) == "out does not go with an operand that requires grad; leave it out, or use no_grad()"
+
+
+def test_a_small_call_takes_the_short_way_and_any_other_all_checks(monkeypatch):
+    def no(*_):
+        raise AssertionError("the checks were run")
+
+    a, b = torch.arange(6).reshape(2, 3), torch.arange(3)
+    with monkeypatch.context() as patched:
+        patched.setattr(torch_tensors, "_computed", no)
+        assert mn.subtract(a, b).tolist() == [[0, 0, 0], [3, 3, 3]]
+        assert mn.subtract(a.t(), a.t()[:, :1], overflow="widen").dtype == torch.int64
+        for one, other in ((a, 1), (a.to(torch.bfloat16), a.to(torch.bfloat16)), (a, torch._neg_view(b.float()))):
+            with pytest.raises(AssertionError, match="the checks were run"):
+                mn.subtract(one, other)
+    followed = torch.ones(3, requires_grad=True)
+    assert mn.subtract(followed, torch.ones(3)).requires_grad
+    assert mn.subtract(torch.ones(3), followed).requires_grad
+    with pytest.raises(RuntimeError, match="Functionalize rule"):  # PyTorch has none for functions with a gradient
+        torch.func.functionalize(mn.subtract)(a, b)
+
+
+def test_compiled_code_calls_it_between_its_parts(monkeypatch):
+    def loss(x, y):
+        return mn.subtract(x * 2, y) ** 2
+
+    monkeypatch.setattr(torch._dynamo.config, "suppress_errors", False)
+    a, b = torch.tensor([1.0, 2.0]), torch.tensor([0.5, 5.0], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of functions that it does not look into
+        found = torch.compile(loss, backend="eager")(a, b)
+        found.sum().backward()
+        with pytest.raises(Exception, match="does not know how to trace method"):
+            torch.compile(lambda x: mn.subtract(x, b), backend="eager", fullgraph=True)(a)
+    assert (found.tolist(), b.grad.tolist()) == ([2.25, 1.0], [-3.0, 2.0])

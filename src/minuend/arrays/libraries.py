@@ -43,24 +43,30 @@ class Exchanged(Protocol):
     def __dlpack__(self, *, stream: None = None) -> Any: ...
 
 
-def library_of(*operands: object) -> ModuleType | None:
+def library_of(a: object, b: object, out: object = None) -> ModuleType | None:
     """Return the module that subtracts some operands; ``None`` where NumPy's own arrays and numbers are all there are.
 
     >>> import numpy as np
     >>> library_of(np.ones(3), 1, None), library_of(np.ma.ones(3), 1, None).__name__
     (None, 'minuend.libraries.masked_arrays')
     """
-    roots: frozenset[str] = frozenset().union(*(_roots(type(one)) for one in operands))  # type: ignore[arg-type]  # a class is hashable
-    for root, file in LIBRARIES.items():
-        if root in roots:
-            return importlib.import_module(f"minuend.libraries.{file}")
-    check_protocol(a=operands[0], b=operands[1])
-    if any(exchanges(one) for one in operands[:2]):
+    known = _library_of(type(a), type(b), type(out))  # type: ignore[arg-type]  # a class is hashable
+    if known is not None:
+        return known
+    check_protocol(a=a, b=b)
+    if exchanges(a) or exchanges(b):
         return importlib.import_module("minuend.libraries.exchanged_arrays")
     return None
 
 
 @functools.lru_cache(maxsize=256)
+def _library_of(*kinds: type) -> ModuleType | None:
+    """The module of the library that some operands' classes are of; ``None`` where none is of one."""
+    roots: frozenset[str] = frozenset().union(*map(_roots, kinds))
+    file = next((file for root, file in LIBRARIES.items() if root in roots), None)
+    return None if file is None else importlib.import_module(f"minuend.libraries.{file}")
+
+
 def _roots(kind: type) -> frozenset[str]:
     """The packages that a class and those that it derives from are of."""
     modules = [base.__module__ for base in kind.__mro__]

@@ -25,12 +25,21 @@ Operand: TypeAlias = torch.Tensor | int | float | np.generic
 _CODES = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
 """Bytes of an element → types that either library has, for types of which NumPy has none of its own."""
 
+_has_torch_function = torch.overrides.has_torch_function
+
 _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", lambda tensor: False)
 """Whether a tensor is one of ``torch.func``'s own, that stands for others; PyTorch has no public name for it."""
+
+_transform = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: True)
+"""The transform of ``torch.func`` that is running, if any; PyTorch has no public name for it."""
 
 
 def subtract(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflow) -> torch.Tensor:
     """Subtract tensors, or a tensor and a number; differentiable where an operand is, inside ``torch.func`` too."""
+    if out is None and type(a) is torch.Tensor and type(b) is torch.Tensor:
+        quick = _quick(a, b, overflow)
+        if quick is not None:
+            return quick
     if torch.overrides.has_torch_function((a, b, out)):  # subclasses say what becomes of a result
         found = torch.overrides.handle_torch_function(functions.subtract, (a, b, out), a, b, out, overflow=overflow)
         return found if out is None else out
@@ -42,6 +51,30 @@ def subtract(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflo
             )
         return _Subtract.apply(a, b, overflow)
     return _computed(a, b, out, overflow)
+
+
+_PLAIN = frozenset(
+    getattr(torch, name)
+    for name, element in elements.TYPES.items()
+    if element.kernel != "table" and element.name != "bfloat16" and hasattr(torch, name)
+)
+"""The types that NumPy has, too."""
+
+
+def _quick(a: torch.Tensor, b: torch.Tensor, overflow: Overflow) -> torch.Tensor | None:
+    """Subtract two plain tensors, in a quarter of the time that all checks take; ``None`` where those are needed.
+
+    ``numpy()`` refuses what requires a gradient, is negated, or holds no strided memory of the CPU.
+    """
+    if a.dtype not in _PLAIN or b.dtype not in _PLAIN or _has_torch_function((a,)):
+        return None
+    if _transform() is not None or forward_ad._current_level >= 0:  # numpy() drops tangents
+        return None
+    try:
+        x, y = a.numpy(), b.numpy()
+    except (RuntimeError, TypeError):
+        return None
+    return torch.from_numpy(functions.subtract(x, y, overflow=overflow))
 
 
 def _is_followed(tensor: torch.Tensor) -> bool:

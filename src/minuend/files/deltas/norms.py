@@ -45,13 +45,18 @@ def distance(element: ElementType, a: Array, b: Array) -> Distance:
     dtype = element.memory
     if dtype.kind == "c":
         dtype = np.dtype(f"f{dtype.itemsize // 2}")
-    for start in range(0, a.size, _PIECE * dtype.itemsize):
-        x, y = (raw[start : start + _PIECE * dtype.itemsize] for raw in (a, b))
-        if np.array_equal(x, y):
+    patterns = [raw.view(f"u{dtype.itemsize}") for raw in (a, b)]
+    for start in range(0, patterns[0].size, _PIECE):
+        x, y = (one[start : start + _PIECE] for one in patterns)
+        changed = x != y
+        count = np.count_nonzero(changed)
+        if not count:
             continue
+        if 2 * count < x.size:  # what is equal adds nothing
+            x, y = x[changed], y[changed]
         with np.errstate(all="ignore"):
             difference = _wide(x.view(dtype)) - _wide(y.view(dtype))
-            largest = float(np.abs(difference).max())
+            largest = max(float(difference.max()), -float(difference.min()))
             if not math.isfinite(largest):
                 difference = difference[np.isfinite(difference)]
                 largest = float(np.abs(difference).max(initial=0))
