@@ -85,7 +85,46 @@ LAYOUTS: dict[str, str] = {
     "unaligned": "operands and result start one byte after a cache line",
 }
 
-TWO_DIMS = {"transposed", "sliced", "fortran", "mixed"}
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Elements from one to the next of each array, down the dim before the last one and along the last.
+
+    Attributes:
+        a, b, out: of A, B and the result; a negative step runs backwards. gap: elements behind each row of A and B.
+    """
+
+    a: tuple[int, int]
+    b: tuple[int, int]
+    out: tuple[int, int] = (1, 1)
+    gap: int = 0
+
+    @property
+    def spread(self) -> int:
+        """By how much the widest of the arrays is larger than its elements."""
+        return max(abs(down * along) for down, along in (self.a, self.b, self.out))
+
+
+def _both(down: int, along: int, gap: int = 0) -> Steps:
+    return Steps((down, along), (down, along), gap=gap)
+
+
+STEPPED: dict[str, Steps] = {
+    **{f"step{n}": _both(1, n) for n in (3, 4, 5, 6, 7, 8, 9, 12, 16)},
+    "step-1": _both(1, -1),
+    "step-3": _both(1, -3),
+    "step2-gap": _both(1, 2, gap=32),
+    "step3-gap": _both(1, 3, gap=32),
+    "step2x2": _both(2, 2),
+    "step3x5": _both(3, 5),
+    "step3-a": Steps((1, 3), (1, 1)),
+    "step7-a": Steps((1, 7), (1, 1)),
+    "step5-b": Steps((1, 1), (1, 5)),
+    "step3-out": Steps((1, 1), (1, 1), (1, 3)),
+}
+"""Views whose elements lie so far apart, in matrices. Their cells are of one type of each size."""
+
+TWO_DIMS = {"transposed", "sliced", "fortran", "mixed", *STEPPED}
 """Layouts that need two dims."""
 
 ORDERED = {"fortran", "partly", "mixed"}
@@ -183,6 +222,7 @@ class Slice:
 
 
 INTEGERS = tuple(name for name in ELEMENTS if TYPES[name].is_integer)
+STEPPED_TYPES = ("uint8", "int16", "float32", "float64")
 BROADCASTS = tuple(name for name in SHAPES if name != "same")
 VIEWS = tuple(name for name in LAYOUTS if name != "contiguous")
 OVERFLOWS = tuple(name for name in POLICIES if name != "wrap")
@@ -235,6 +275,7 @@ FULL: tuple[Slice, ...] = (
         ("outer", "narrow-row", "narrow-column"),
         VIEWS,
     ),
+    Slice("steps", "Elements that lie apart", STEPPED_TYPES, (1 << 16, MIDDLE), layouts=tuple(STEPPED)),
     Slice(
         "policies", "Overflow policies, every integer type", INTEGERS, (PAGE, LARGE), memories=MEMORIES,
         policies=OVERFLOWS,
@@ -263,6 +304,7 @@ QUICK: tuple[Slice, ...] = (
     Slice("one-thread", "On one thread, and in place", sizes=(MIDDLE,), memories=("out", "in-place"), threads=("1",)),
     Slice("broadcast", "Broadcasting", ("float32", "int8"), (SMALL, MIDDLE), BROADCASTS),
     Slice("layouts", "Views", ("float32", "int8"), (MIDDLE,), layouts=VIEWS),
+    Slice("steps", "Elements that lie apart", sizes=(MIDDLE,), layouts=tuple(STEPPED)),
     Slice("policies", "Overflow policies", ("int8", "int32"), (MIDDLE,), policies=OVERFLOWS),
     Slice("functions", "The standards' own functions", sizes=(SMALL,), functions=FUNCTIONS),
 )
@@ -288,7 +330,7 @@ def matching(conditions: Iterable[str]) -> Callable[[Cell], bool]:
         ValueError: an axis or a value that the grid does not have.
     """
     axes: dict[str, Iterable[Any]] = {
-        "dtype": ELEMENTS, "size": [short(n) for n in SIZES], "shape": SHAPES, "layout": LAYOUTS,
+        "dtype": ELEMENTS, "size": [short(n) for n in SIZES], "shape": SHAPES, "layout": [*LAYOUTS, *STEPPED],
         "memory": MEMORIES, "threads": THREADS, "policy": POLICIES,
         "function": FUNCTIONS,
     }  # fmt: skip

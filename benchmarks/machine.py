@@ -12,6 +12,21 @@ from pathlib import Path
 
 from minuend import _native
 
+TUNED = {
+    "AuthenticAMD": {("25", "17"): "Zen 4 (EPYC)"},
+    "GenuineIntel": {("6", model): "Sapphire and Emerald Rapids (Xeon)" for model in ("143", "167", "207")},
+}
+"""Processors on which the kernel's thresholds were measured: maker, then family and model, as Linux says them."""
+
+
+def untuned(maker: str, family: str, model: str) -> str:
+    """Return a warning where no threshold of the kernel was measured on such a processor, else an empty string."""
+    if (family, model) in TUNED.get(maker, {}):
+        return ""
+    known = sorted({name for models in TUNED.values() for name in models.values()})
+    here = f"{maker or 'an unknown maker'}, family {family or '?'}, model {model or '?'}"
+    return f"the kernel's thresholds were measured on {' and '.join(known)}, and not on this processor ({here})"
+
 
 def describe(name: str = "") -> dict[str, str]:
     """Return the machine's description, by heading. ``name`` is what its owner calls it."""
@@ -26,6 +41,8 @@ def describe(name: str = "") -> dict[str, str]:
         "Python": _python(),
         "revision": _revision(),
         "date": datetime.date.today().isoformat(),
+        "instruction set": _native.get_instruction_set(),
+        "warning": untuned(_field("vendor_id"), _field("cpu family"), _field("model")),
     }
     return {heading: value for heading, value in found.items() if value}
 

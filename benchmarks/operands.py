@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.grid import Cell, Shape
+from benchmarks.grid import STEPPED, Cell, Shape
 from minuend.core.elements import TYPES, ElementType
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -54,15 +55,19 @@ def make(cell: Cell, seed: int = 0) -> Operands:
     if cell.memory == "in-place":
         return Operands(cell, a, b, a)
     shape = np.broadcast_shapes(shape_a, shape_b)
-    flat = _empty(int(np.prod(shape)), TYPES[cell.result_dtype].memory, offset)
-    out = _ordered(cell.layout, True, flat, shape)
+    dtype = TYPES[cell.result_dtype].memory
+    steps = STEPPED.get(cell.layout)
+    if steps is not None:
+        out = _apart(lambda whole: _empty(int(np.prod(whole)), dtype, offset).reshape(whole), shape, steps.out)
+    else:
+        out = _ordered(cell.layout, True, _empty(int(np.prod(shape)), dtype, offset), shape)
     out.view(f"u{out.itemsize}")[...] = 0  # its pages exist before anything is timed
     return Operands(cell, a, b, out)
 
 
 def needed(cell: Cell) -> int:
     """Return about how many bytes a cell takes: its operands, and two results besides ``out``."""
-    spread = 2 if cell.layout == "strided" else 1
+    spread = STEPPED[cell.layout].spread if cell.layout in STEPPED else 2 if cell.layout == "strided" else 1
     return cell.moved * (spread + 2)
 
 
@@ -104,7 +109,15 @@ def _ordered(layout: str, second: bool, flat: Array, shape: Shape) -> Array:
     return flat.reshape(shape)
 
 
+def _apart(make_whole: Callable[[Shape], Array], shape: Shape, steps: tuple[int, int], gap: int = 0) -> Array:
+    """Return a matrix whose elements lie so far apart in a whole one, which has a gap behind each row."""
+    whole = make_whole((shape[0] * abs(steps[0]), shape[1] * abs(steps[1]) + gap))
+    return whole[:, : whole.shape[1] - gap][:: steps[0], :: steps[1]]
+
+
 def _laid(layout: str, second: bool, flipped: bool, source: _Source, shape: Shape) -> Array:
+    if steps := STEPPED.get(layout):
+        return _apart(source.array, shape, steps.b if second else steps.a, steps.gap)
     if layout == "strided" and shape:
         return source.array((*shape[:-1], 2 * shape[-1]))[..., ::2]
     if layout == "negative" and shape and not second:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from benchmarks import shares
 from benchmarks.concurrency import Throughput
-from benchmarks.grid import LAYOUTS, short
+from benchmarks.grid import LAYOUTS, STEPPED, Steps, short
 from benchmarks.measure import MINUEND, MORE, NEAR, ROUNDS, Row
 from benchmarks.report import (
     HEADINGS,
@@ -62,17 +63,39 @@ def to_markdown(report: Report, plot: str = "") -> str:
         *(["![Every cell's time by minuend's, and the share of the limit](" + plot + ")", ""] if plot else []),
     ]
     lines += _table([["", "promise", "target", "measured"], *check_table(report.checks())])
+    if found := shares.by_group(report.rows):
+        lines += ["", "## The share of the limit", "", *_table(_share_table(found))]
     if report.throughput:
         lines += ["", "## Several callers at once", "", *_table(_throughput_table(report.throughput))]
     lines += ["", "## How it is measured", "", HOW.format(rounds=report.rounds, more=MORE * report.rounds, near=NEAR)]
     lines += [f"\nNo limit was measured: {report.limit}" if report.limit else ""]
     lines += ["Layouts:", "", *(f"- *{name}*: {words}" for name, words in LAYOUTS.items())]
+    lines += [f"- *{name}*: {_words(steps)}" for name, steps in STEPPED.items()]
     for title, rows in report.groups.items():
         lines += ["", f"## {title}", "", shared(rows), "", *_table(_full_table(rows, report.peers))]
         lines += _footnotes(rows)
     if report.left_out:
         lines += ["", "## Not measured", "", *(f"- {cell}: {reason}" for cell, reason in report.left_out.items())]
     return "\n".join(lines) + "\n"
+
+
+def _share_table(found: Iterable[shares.Share]) -> Table:
+    lines = [
+        [s.group.name, str(s.cells), f"{s.mean:.2f}", f"{s.least:.2f} ({s.where})", s.group.physical, s.group.ours]
+        for s in found
+    ]
+    return [["group", "cells", "geometric mean", "least", "what is physical", "what is ours"], *lines]
+
+
+def _words(steps: Steps) -> str:
+    """Say how the elements of a stepped layout lie."""
+    arrays = {"A": steps.a, "B": steps.b, "the result": steps.out}
+    words = [
+        f"{name}[::{down}, ::{along}]" if name != "the result" else f"the result is out[::{down}, ::{along}]"
+        for name, (down, along) in arrays.items()
+        if (down, along) != (1, 1)
+    ]
+    return " and ".join(words) + (f" of arrays that are {steps.gap} columns wider" if steps.gap else "")
 
 
 def _throughput_table(found: Iterable[Throughput]) -> Table:

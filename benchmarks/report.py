@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks import checks, startup
+from benchmarks import checks, shares, startup
 from benchmarks.checks import Check
 from benchmarks.concurrency import Throughput
 from benchmarks.grid import Cell, short
@@ -162,9 +162,11 @@ def summary(report: Report) -> list[str]:
         f"Worst cell: {row.cell}: {row.best} takes {worst:.2f} of minuend's time.",
         "Geometric mean, peer's time by minuend's: " + "; ".join(_means(rows)) + ".",
     ]
-    shares = [reached for row in rows if (reached := row.of_limit) is not None]
-    if shares:
-        lines.append(f"Share of the limit, geometric mean over {len(shares)} cells: {geometric_mean(shares):.2f}.")
+    reached = [part for row in rows if (part := row.of_limit) is not None]
+    if reached:
+        lines.append(f"Share of the limit, geometric mean over {len(reached)} cells: {geometric_mean(reached):.2f}.")
+    if groups := [f"{own.group.name} {own.mean:.2f} ({own.cells} cells)" for own in shares.by_group(rows)]:
+        lines.append(f"Share of the limit by group: {', '.join(groups)}.")
     return lines
 
 

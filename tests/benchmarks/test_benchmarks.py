@@ -35,6 +35,7 @@ from benchmarks import (
     plot,
     policies,
     report,
+    shares,
     startup,
     text,
 )
@@ -45,10 +46,13 @@ from benchmarks.grid import (
     FULL,
     FUNCTIONS,
     LAYOUTS,
+    MANY,
     MEMORIES,
     QUICK,
     SHAPES,
     SIZES,
+    STEPPED,
+    STEPPED_TYPES,
     THREADS,
     Cell,
     grid,
@@ -58,8 +62,8 @@ from benchmarks.grid import (
 from benchmarks.measure import Row, Timing, Turns
 
 AXES = {
-    "dtype": ELEMENTS, "size": SIZES, "shape": SHAPES, "layout": LAYOUTS, "memory": MEMORIES, "threads": THREADS,
-    "policy": POLICIES, "function": FUNCTIONS,
+    "dtype": ELEMENTS, "size": SIZES, "shape": SHAPES, "layout": [*LAYOUTS, *STEPPED], "memory": MEMORIES,
+    "threads": THREADS, "policy": POLICIES, "function": FUNCTIONS,
 }  # fmt: skip
 BOTH = pytest.mark.parametrize("slices", [FULL, QUICK], ids=["full", "quick"])
 
@@ -92,9 +96,16 @@ def test_the_grid_covers_every_value_of_every_axis(slices, axis):
 @pytest.mark.parametrize("dtype", ELEMENTS)
 def test_every_type_meets_every_shape_layout_memory_and_policy(dtype):
     own = [cell for cell in cells_of(FULL) if cell.dtype == dtype]
-    for axis in ("shape", "layout", "memory", "threads"):
+    for axis in ("shape", "memory", "threads"):
         assert {getattr(cell, axis) for cell in own} == set(AXES[axis])
+    assert {cell.layout for cell in own} == {*LAYOUTS, *(STEPPED if dtype in STEPPED_TYPES else ())}
     assert {cell.policy for cell in own} == (set(POLICIES) if TYPES[dtype].is_integer else {"wrap"})
+
+
+def test_elements_lie_apart_in_a_type_of_each_size():
+    assert [TYPES[dtype].itemsize for dtype in STEPPED_TYPES] == [1, 2, 4, 8]
+    one_dim = {steps.a[1] for steps in STEPPED.values() if steps.a == steps.b and steps.a[0] == 1}
+    assert {2, 3, 5, 7, 8, 16, -1, -3} <= one_dim
 
 
 @BOTH
@@ -187,6 +198,12 @@ def test_layouts_are_what_they_say():
     assert made("partly").a.shape == (16, 16, 16)
     assert all(array.strides == (1024, 4, 64) for array in _arrays(made("partly")))
     assert [array.strides for array in _arrays(made("fortran", shape="row"))] == [(4, 256), (4,), (4, 256)]
+    assert (made("step3").a.shape, made("step3").a.strides) == ((64, 64), (64 * 12, 12))
+    assert made("step3-gap").b.strides == ((3 * 64 + 32) * 4, 12)
+    assert made("step-3").a.strides == (64 * 12, -12)
+    assert [array.strides for array in _arrays(made("step3x5"))] == [(3 * 320 * 4, 20), (3 * 320 * 4, 20), (256, 4)]
+    assert [array.strides for array in _arrays(made("step7-a"))] == [(7 * 256, 28), (256, 4), (256, 4)]
+    assert [array.strides for array in _arrays(made("step3-out"))] == [(256, 4), (256, 4), (768, 12)]
     off = made("unaligned")
     assert [array.ctypes.data % 64 for array in (off.a, off.b, off.out)] == [1, 1, 1]
 
@@ -384,6 +401,14 @@ def test_the_limit_counts_the_cache_lines_that_are_touched(dtype, layout, shape)
         assert limit.touched(array) == lines_of(array)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float64"])
+@pytest.mark.parametrize("layout", STEPPED)
+def test_the_limit_counts_the_lines_of_elements_that_lie_apart(dtype, layout):
+    made = operands.make(Cell(dtype, 1 << 14, layout=layout))
+    for array in (made.a, made.b, made.out):
+        assert limit.touched(array) == lines_of(array)
+
+
 def test_rows_that_lie_apart_take_the_lines_that_they_lie_in():
     wide = np.zeros((100, 3, 40), np.int16)
     for array in (wide[:, :, ::35], wide[:, ::2, 3:9], wide[::-1, 1], wide[::7, :, :20], wide[:, :, None, :1]):
@@ -508,7 +533,37 @@ def test_the_summary_says_where_minuend_stands():
             "wrap alone 1.89 against the best peer, 2.38 against NumPy."
         ),
         "Share of the limit, geometric mean over 3 cells: 0.55.",
+        "Share of the limit by group: contiguous 0.70 (2 cells), policies 0.33 (1 cells), small 1.00 (1 cells).",
     ]
+
+
+def test_every_cell_is_of_one_group_and_every_group_has_cells():
+    cells = cells_of(FULL)
+    assert {shares.group_of(cell) for cell in cells} == set(shares.GROUPS)
+    names = {
+        Cell("int8", 16, "row"): "small", Cell("int8", MANY, "row", policy="error"): "policies",
+        Cell("int8", MANY, layout="mixed"): "transposed", Cell("int8", MANY, "row", "strided"): "strided",
+        Cell("int8", MANY, layout="step3"): "strided", Cell("int8", MANY, "row"): "broadcast",
+        Cell("int8", MANY): "contiguous",
+    }  # fmt: skip
+    assert {cell: shares.group_of(cell).name for cell in names} == names
+
+
+def test_a_small_cells_limit_is_the_quickest_call_with_such_a_result():
+    rows = [row(Cell("int8", 1, memory=memory), own) for memory, own in (("out", 50e-9), ("fresh", 100e-9))]
+    rows += [row(Cell("int8", 16, "row", memory=memory), own) for memory, own in (("out", 200e-9), ("fresh", 100e-9))]
+    (found,) = shares.by_group(rows)
+    assert (found.group.name, found.cells, found.least) == ("small", 4, pytest.approx(0.25))
+    assert found.mean == pytest.approx(0.25**0.25)
+
+
+def test_a_processor_on_which_nothing_was_tuned_is_warned_of():
+    assert machine.untuned("AuthenticAMD", "25", "17") == machine.untuned("GenuineIntel", "6", "143") == ""
+    assert machine.untuned("AuthenticAMD", "26", "2") == (
+        "the kernel's thresholds were measured on Sapphire and Emerald Rapids (Xeon) and Zen 4 (EPYC), "
+        "and not on this processor (AuthenticAMD, family 26, model 2)"
+    )
+    assert machine.untuned("", "", "").endswith("(an unknown maker, family ?, model ?)")
 
 
 def test_promises_are_held_against_the_cells():
