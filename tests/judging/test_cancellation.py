@@ -155,6 +155,31 @@ def test_a_product_less_a_vector_is_fused_where_shapes_are_open_too(operator, di
     assert report.trials[0].outputs[0].unequal > 0
 
 
+@pytest.mark.parametrize("dims", ["n,4", "64,4"])
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("t = Mul(x, s) u = Mul(t, k) y = Sub(u, m)", "different-numbers"),
+        ("t = Mul(x, s) u = Div(t, k) y = Sub(u, m)", "different-numbers"),
+        ("t = Mul(s, x) u = Mul(t, k) y = Sub(u, m)", "different-numbers"),
+        ("t = Mul(x, s) u = Neg(t) y = Sub(u, m)", "unknown"),
+    ],
+)
+def test_a_product_of_several_constants_is_fused_as_one(body, verdict, dims):
+    text = f"{HEAD}(float[{dims}] x) => (float[n,4] y) {SCALED.replace('>', ', float k = {0.37}>')} {{ {body} }}"
+    assert [one.verdict for one in check(text, OPENVINO, hint="f32")] == [verdict]
+    assert check(text, ONNXRUNTIME).ok
+    pytest.importorskip("openvino")
+    fed = {"x": np.random.default_rng(0).uniform(1, 3, (64, 4)).astype(np.float32)}
+    report = check(text, "openvino-cpu@installed", hint="f32", run=True, inputs=fed)
+    assert report.trials[0].outputs[0].unequal > 0
+
+
+def test_a_negated_input_is_not():
+    text = f"{HEAD}(float[64,4] x) => (float[64,4] y) {SCALED} {{ t = Neg(x) y = Sub(t, m) }}"
+    assert [one.verdict for one in check(text, OPENVINO, hint="f32")] == ["ok"]
+
+
 @pytest.mark.parametrize("body", ["t = Mul(s, x) y = Sub(t, m)", "t = Mul(x, s) y = Sub(m, t)"])
 def test_another_order_is_not(body):
     text = f"{HEAD}(float[n,4] x) => (float[n,4] y) {SCALED} {{ {body} }}"

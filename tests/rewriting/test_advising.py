@@ -97,6 +97,11 @@ def test_a_hint_with_which_fix_helps_is_offered_with_the_rewrite() -> None:
     assert (action.kind, action.setting) == ("fix", (("INFERENCE_PRECISION_HINT", "f32"),))
     assert action.command == f"minuend fix MODEL --target {OPENVINO} --hint f32 -o OUT"
     assert mn.fix(SCALED, OPENVINO, hint="f32", run=False).model is not None
+    (refused,) = mn.fix(SCALED, OPENVINO, run=False).refused
+    assert refused.instead == (
+        "fix it with --hint f32, with which these were measured, and run it with INFERENCE_PRECISION_HINT=f32; "
+        f"or run the model on another runtime than {OPENVINO}"
+    )
 
 
 def test_what_does_not_count_stays_as_it_is() -> None:

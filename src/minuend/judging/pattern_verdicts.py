@@ -17,7 +17,7 @@ from minuend.judging.recipe_patterns import proven
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
-from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone
+from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
@@ -39,7 +39,7 @@ from minuend.runtimes.reasons import (
 )
 from minuend.runtimes.rendering import english
 from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, deviation, rank, worst
-from minuend.runtimes.table import Answers, joined
+from minuend.runtimes.table import STATIC, WIDE, Answers, joined, pattern_key
 from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node, TensorType
@@ -166,6 +166,8 @@ def _each(
             yield from _of_constants(node.a.dtype, target, match)
             continue
         answers = _measured(occurrence, node, target, match, hint)
+        if answers == {} and node.a.dtype == WIDE and _is_negated_product(occurrence, match, target):
+            answers = None
         if answers is None:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
@@ -215,16 +217,34 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
 
 
 def _scales_and_shifts(pattern: Pattern) -> bool:
-    """Whether a pattern is a tensor times one array less another."""
-    if not isinstance(pattern, Op) or not pattern.judged or pattern.operands[1:] != (Const.ARRAY,):
+    """Whether a pattern is a tensor times one array less another, or times several constants, which are joined."""
+    if not isinstance(pattern, Op) or not pattern.judged or pattern.operands[1:] not in ((Const.ARRAY,), (Const.ANY,)):
         return False
     made = pattern.operands[0]
-    return isinstance(made, Op) and made.operator in FACTORS and made.operands == (X, Const.ARRAY)
+    if not isinstance(made, Op) or made.operator not in FACTORS:
+        return False
+    inner = [one for one in made.operands if isinstance(one, Op)]
+    return made.operands == (X, Const.ARRAY) or any(one.operator in FACTORS for one in inner)
 
 
 def _may_be_vector(operand: TensorType) -> bool:
-    """Whether all of an operand's dims but one can be 1."""
-    return operand.shape is None or sum(dim != 1 for dim in operand.shape) <= 1
+    """Whether all of an operand's dims but one can be 1, and that one cannot."""
+    return operand.shape is None or sum(dim != 1 for dim in operand.shape) == 1
+
+
+def _is_negated_product(occurrence: Occurrence, match: Match, target: Target) -> bool:
+    """Whether a negation makes an operand, of what may be a product that a runtime joins with it and the difference.
+
+    Cases negate inputs. A runtime that fuses products and differences makes one product of a negation and a product.
+    """
+    pattern = match.pattern
+    if not isinstance(pattern, Op) or not pattern.judged or Op("Neg", (X,)) not in pattern.operands:
+        return False
+    fused = target.table.cells.get(pattern_key(_FUSED, WIDE, STATIC, ADJACENT))
+    return bool(fused) and any(one.far and one.operator in FACTORS for one in occurrence.matches)
+
+
+_FUSED = less(Op("Mul", (X, Const.ARRAY)), Const.ARRAY)
 
 
 def _unlike(answers: Mapping[str, Answer]) -> ReleasesDiffer | None:

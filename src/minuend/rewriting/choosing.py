@@ -232,8 +232,18 @@ def _isolated(request: Request, finding: Finding) -> Choice:
     recipe = next((one for one in request.recipes("wrap") if one.isolates), None)
     if recipe is not None and not request.rejected and isolated_by_max(request.occurrence, request.target):
         return Choice("write", finding.reason, recipe)
-    advice = f"run the model on another runtime than {request.target.name}"
+    advice = f"{_with_hint(request)}run the model on another runtime than {request.target.name}"
     return Choice("refuse", finding.reason + rejections(request.rejected), instead=advice)
+
+
+def _with_hint(request: Request) -> str:
+    """That a hint may help, where a rewrite was rejected because its patterns were measured with it alone."""
+    runtime = request.target.runtime
+    for hint in () if request.options.hint else quirks(runtime).hints:
+        setting = settings(runtime, hint)
+        if any(setting in why for why in request.rejected.values()):
+            return f"fix it with --hint {hint}, with which these were measured, and run it with {setting}; or "
+    return ""
 
 
 def folded(node: Node, operands: Sequence[Array], overflow: Contract) -> Array | None:
