@@ -20,6 +20,7 @@ import numpy as np
 
 from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.errors import ShapeError
 from minuend.models.matching import NARROW, WITHIN
 from minuend.models.patterns import Pattern, can_enlarge_errors, is_alone
 from minuend.operators import SUBTRACT
@@ -166,7 +167,7 @@ def run_case(
 
     Returns:
         What came; the answer, where that can be compared with nothing; ``None`` where the runtime does not run the
-        adjacent operator, or gives another type than the model says.
+        adjacent operator, or gives another type or shape than the model says.
     """
     element = TYPES[case.dtype]
     if built.before is not None:
@@ -175,7 +176,10 @@ def run_case(
             return None
         fed |= {name: one.codes.view(element.memory) for name, one in zip(built.before.outputs, made, strict=True)}
     a, b = (np.asarray(fed[one] if isinstance(one, str) else one) for one in built.operands)
-    difference = functions.subtract(a, b)
+    try:
+        difference = functions.subtract(a, b)
+    except ShapeError:  # of shapes that the model does not have
+        return None
     expected = Output(element, _bits(difference))
     whole = _query_part(runtime, form, built.whole, fed, case.hint)
     if built.behind is not None:
