@@ -74,6 +74,16 @@ def test_an_adjacent_operator_of_another_type_than_the_model_says_is_not_measure
     assert answer("x - Exp(x)", Narrow()) == {}
 
 
+def test_an_adjacent_operator_of_another_shape_than_the_model_says_is_not_measured():
+    class Wide(Evaluated):
+        def query(self, form, model, weights, fed, hint="", count=None):
+            found = super().query(form, model, weights, fed, hint, count)
+            kinds = [node.op_type for node in onnx.load_from_string(model).graph.node]
+            return [Output(one.element, one.codes[..., :5]) for one in found] if kinds == ["Relu"] else found
+
+    assert answer("x - Relu(x)", Wide()) is None
+
+
 def test_a_runtime_that_wants_shapes_of_outputs_is_given_them():
     for name, wanted in (("opencv-dnn", True), ("tract", False)):
         runtime = Evaluated()

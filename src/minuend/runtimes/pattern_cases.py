@@ -19,6 +19,7 @@ import numpy as np
 
 from minuend.arrays import functions
 from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.errors import ShapeError
 from minuend.models.patterns import Pattern
 from minuend.operators import codes as of_codes
 from minuend.operators.value_classes import largest, least_normal
@@ -127,7 +128,7 @@ def run_case(
 
     Returns:
         What came; the answer, where that can be compared with nothing; ``None`` where the runtime does not run the
-        adjacent operator, or gives another type than the model says.
+        adjacent operator, or gives another type or shape than the model says.
     """
     element = TYPES[case.dtype]
     if built.before is not None:
@@ -137,7 +138,10 @@ def run_case(
             return None
         fed |= {name: one.codes.view(element.memory) for name, one in zip(built.before.outputs, made, strict=True)}
     a, b = (np.asarray(fed[one] if isinstance(one, str) else one) for one in built.operands)
-    difference = functions.subtract(a, b)
+    try:
+        difference = functions.subtract(a, b)
+    except ShapeError:  # of shapes that the model does not have
+        return None
     expected = Output(element, bits(difference))
     whole = _query_part(runtime, form, built.whole, fed, case.hint)
     if built.behind is not None:

@@ -1,14 +1,17 @@
-"""Declarations that a model lacks or has twice, on which some runtimes insist: their adapters say which (``STRICT``).
+"""What some runtimes do not take of a model, or lack in it: their adapters say which (``STRICT``).
 
 ONNX allows all of it. The tests try each kind on every runtime that is installed.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from onnx import ModelProto, ValueInfoProto
+from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto
+
+from minuend.onnx.documents.tensors import is_external
 
 Check = Callable[[ModelProto], bool]
 
@@ -27,6 +30,30 @@ def _has_nameless_dim(value: ValueInfoProto) -> bool:
     return any(not (dim.HasField("dim_value") or dim.dim_param) for dim in value.type.tensor_type.shape.dim)
 
 
+def _has_open_dim(value: ValueInfoProto) -> bool:
+    return any(not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim)
+
+
+def _states_sizes(model: ModelProto) -> bool:
+    """Whether inputs have open dims, and a Reshape of the graph states every size."""
+    if not any(map(_has_open_dim, _inputs(model))):
+        return False
+    wanted = {node.input[1] for node in model.graph.node if node.op_type == "Reshape" and node.input[1:]}
+    shapes = [_numbers(one) for one in model.graph.initializer if one.name in wanted and not is_external(one)]
+    for node in model.graph.node:
+        for one in node.attribute if node.op_type == "Constant" and wanted.intersection(node.output) else ():
+            shapes.append(list(one.ints) if one.name == "value_ints" else _numbers(one.t))
+    return any(sizes and min(sizes) > 0 for sizes in shapes)
+
+
+def _numbers(tensor: TensorProto) -> list[int]:
+    """The elements of an int64; of another type, or of a tensor that is none, anything."""
+    raw = tensor.raw_data if tensor.data_type == TensorProto.INT64 else b""
+    return [number for (number,) in struct.iter_unpack("<q", raw[: len(raw) // 8 * 8])] or list(tensor.int64_data)
+
+
+_BODIES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+
 DECLARED: Mapping[str, Check] = MappingProxyType({
     "input without shape": lambda model: not all(map(_has_shape, _inputs(model))),
     "input dim without name": lambda model: any(map(_has_nameless_dim, _inputs(model))),
@@ -36,6 +63,8 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "output that is an input": lambda model: not {one.name for one in model.graph.output}.isdisjoint(
         one.name for one in _inputs(model)),
     "local function": lambda model: bool(model.functions),
+    "Reshape to known sizes, of open ones": _states_sizes,
+    "control flow": lambda model: any(one.type in _BODIES for node in model.graph.node for one in node.attribute),
 })  # fmt: skip
 """Kinds, and whether a model is of one."""
 

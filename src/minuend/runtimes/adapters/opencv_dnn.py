@@ -24,6 +24,10 @@ STRICT = {
         "not-implemented",
         "OpenCV needs the shape of every output; onnx.shape_inference writes it",
     ),
+    "control flow": (
+        "unknown",
+        "OpenCV has two engines, of which one has no If, Loop or Scan; which one takes a model was not measured",
+    ),
     "local function": ("not-implemented", "OpenCV reads no local functions; minuend fix inlines them"),
     "uint32 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
     "uint64 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
