@@ -9,14 +9,21 @@ and then a second of one CPU, of the quickest of all rounds: what else a machine
 cache, results are written to it; *disk* writes TUNED until it is on the disk.
 
 *come back* is the share of elements that BASE + (TUNED − BASE), in their own type, gives back.
+
+    python -m benchmarks.deltas --tools --mib 16 --folder /tmp
+
+shows general tools for differences of files beside it, those that are installed (Debian: zstd, xdelta3, bsdiff): the
+size of what each writes, and GB of TUNED a second of CPU.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -190,6 +197,53 @@ def measure_speeds(base: str, tuned: str, folder: Path, rounds: int) -> tuple[di
     return found, os.path.getsize(delta)
 
 
+TOOLS: Mapping[str, Callable[[str, str, str], list[str]]] = {
+    "zstd --patch-from": lambda base, tuned, out: [
+        "zstd",
+        "-qf",
+        "--long=31",
+        f"--patch-from={base}",
+        tuned,
+        "-o",
+        out,
+    ],
+    "xdelta3": lambda base, tuned, out: ["xdelta3", "-ef", "-B", str(os.path.getsize(base)), "-s", base, tuned, out],
+    "bsdiff": lambda base, tuned, out: ["bsdiff", base, tuned, out],
+}
+"""The command of each tool: BASE, TUNED and what it writes."""
+
+
+def spent() -> float:
+    """Seconds of CPU of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+def measure_tools(base: str, tuned: str, folder: Path) -> Mapping[str, str]:
+    """Return what each tool makes of both checkpoints, in words; one run each, since some take minutes."""
+    works: dict[str, Callable[[str], object]] = {"minuend delta": lambda out: make_delta(base, tuned, out)}
+    for name, command in TOOLS.items():
+        works[name] = lambda out, command=command: subprocess.run(command(base, tuned, out), check=True)  # type: ignore[misc]
+    found = {}
+    nbytes = os.path.getsize(tuned)
+    for name, work in works.items():
+        if name in TOOLS and shutil.which(name.split()[0]) is None:
+            continue
+        start = spent()
+        work(out := str(folder / "d.safetensors"))
+        found[name] = f"{100 * os.path.getsize(out) / nbytes:.1f} %, {nbytes / (spent() - start) / 1e9:.3f}"
+    return found
+
+
+def show_tools(cases: Iterable[str], nbytes: int, folder: str | None) -> None:
+    """Show a table in Markdown of what general tools make of checkpoints."""
+    for i, case in enumerate(cases):
+        with tempfile.TemporaryDirectory(dir=folder) as home:
+            found = measure_tools(*save(case, nbytes, Path(home)), Path(home))
+        if not i:
+            click.echo("| weights | " + " | ".join(found) + " |\n|---|" + "--:|" * len(found))
+        click.echo(f"| {case} | " + " | ".join(found.values()) + " |")
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--mib", type=click.IntRange(8), default=256, show_default=True, help="The size of each checkpoint.")
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
@@ -197,8 +251,12 @@ def measure_speeds(base: str, tuned: str, folder: Path, rounds: int) -> tuple[di
 @click.option(
     "--folder", type=click.Path(file_okay=False, exists=True), help="Where the files go; it needs 4 times MIB."
 )
-def main(mib: int, rounds: int, chosen: tuple[str, ...], folder: str | None) -> None:
+@click.option("--tools", is_flag=True, help="Show general tools for differences of files beside it.")
+def main(mib: int, rounds: int, chosen: tuple[str, ...], folder: str | None, tools: bool) -> None:
     """Make and apply deltas of checkpoints of every kind, and show a table in Markdown."""
+    if tools:
+        show_tools(chosen or CASES, mib << 20, folder)
+        return
     click.echo(f"Checkpoints of {mib} MiB, {len(os.sched_getaffinity(0))} CPUs, zstd level {byte_planes.LEVEL}.\n")
     click.echo("| weights | delta | XOR | zstd | come back | make | apply | zstd alone | disk |")
     click.echo("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
