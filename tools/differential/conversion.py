@@ -260,12 +260,19 @@ def _by_schema(model: ModelProto, name: str) -> TypeProto:
     """
     known = {value.name: value.type for value in model.graph.input}
     known |= {t.name: helper.make_tensor_type_proto(t.data_type, list(t.dims)) for t in model.graph.initializer}
-    nodes = (one for holder in (*model.functions, model.graph) for one in holder.node if not one.domain)
+    nodes = [one for holder in (*model.functions, model.graph) for one in holder.node if not one.domain]
+    return _made(name, nodes, known, model.opset_import[0].version)
+
+
+def _made(name: str, nodes: list[NodeProto], known: dict[str, TypeProto], opset: int) -> TypeProto:
+    """The type of what one of some nodes makes of values of known types."""
     node = next((one for one in nodes if name in one.output), None)
+    at = -1 if node is None else list(node.output).index(name)
+    if node is not None and node.op_type == "Loop":
+        return _of_loop(node, at, known, opset)
     if node is None or not node.input or node.input[0] not in known or node.op_type in RESHAPING:
         raise Failed("the type of an output does not follow")
-    schema = schema_of(node.op_type, model.opset_import[0].version)
-    at = list(node.output).index(name)
+    schema = schema_of(node.op_type, opset)
     formal = schema.outputs[min(at, len(schema.outputs) - 1)]
     stated = {a.name: a.s.decode() for a in node.attribute if a.name == "to"}
     number = valid_nodes.NUMBERS.get(stated.get("to", "").lower(), TensorProto.UNDEFINED)
@@ -276,6 +283,18 @@ def _by_schema(model: ModelProto, name: str) -> TypeProto:
         raise Failed("the type of an output does not follow")
     own = len(known[node.input[0]].tensor_type.shape.dim)
     return helper.make_tensor_type_proto(number, [None] * (_RANKS[node.op_type][at] if node.op_type in _RANKS else own))
+
+
+def _of_loop(node: NodeProto, at: int, known: dict[str, TypeProto], opset: int) -> TypeProto:
+    """The type of a Loop's output: a state's, or that of each turn's output with one more axis."""
+    (body,) = (a.g for a in node.attribute if a.name == "body")
+    value, is_state = body.output[1 + at], at < len(node.input) - 2
+    inner = known | {one.name: one.type for one in body.input}
+    own = value.type if _is_known(value) else _made(value.name, list(body.node), inner, opset)
+    if is_state:
+        return own
+    rank = len(own.tensor_type.shape.dim)
+    return helper.make_tensor_type_proto(own.tensor_type.elem_type, [None] * (rank + 1))
 
 
 def _type_of(value: Any, known: int) -> TypeProto:
