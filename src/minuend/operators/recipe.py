@@ -125,7 +125,6 @@ class Recipe:
         types: the element types that it is for.
         form: writes its steps.
         wide: the type that the exact result is computed in; ``None`` for the operands' own.
-        corrects: value classes that it makes right although it computes in the operands' own type.
         proof: whether it is right only for operands and results that ``wide`` holds, which has to be proven.
         isolates: whether all it does is to separate the operator from adjacent ones, with which runtimes fuse it.
     """
@@ -135,7 +134,6 @@ class Recipe:
     types: tuple[str, ...]
     form: Form
     wide: str | None = None
-    corrects: tuple[str, ...] = ()
     proof: bool = False
     isolates: bool = False
 

@@ -40,23 +40,12 @@ def saturated_with_where(writer: Writer[V]) -> Value[V]:
     return writer.apply("Where", wrapped, limit, difference)
 
 
-def less_zero_itself(writer: Writer[V]) -> Value[V]:
-    """Take A where B is +0: ``a - (+0)`` is ``a``, whatever ``a`` is. The sign of a zero shows in its reciprocal."""
-    a, b = writer.operands
-    reciprocal = writer.apply("Div", writer.constant(1.0), b, name="r")
-    positive = writer.apply("Greater", reciprocal, writer.constant(0.0), name="u")
-    zero = writer.apply("Equal", b, writer.constant(0.0), name="z")
-    positive_zero = writer.apply("And", positive, zero, name="k")
-    return writer.apply("Where", positive_zero, a, writer.compute(a, b, name="d"))
-
-
 RECIPES: tuple[Recipe, ...] = (
     *WIDENED,
     Recipe("saturated with Max", "saturate", integers(32, 64, ("unsigned",)), saturated_with_max),
     Recipe("saturated with Max and Min", "saturate", ("int32",), saturated_with_max_and_min),
     Recipe("saturated with Where", "saturate", ("int64",), saturated_with_where),
     NARROWED,
-    Recipe("with a - (+0) as a", None, ("float32", "float16"), less_zero_itself, corrects=("negative zero",)),
     ISOLATED,
 )
 """Every recipe; where several serve, the first is the best."""

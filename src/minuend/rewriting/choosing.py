@@ -268,7 +268,7 @@ def _left(recipe: Recipe, request: Request) -> Set[str]:
     known = quirks(target.runtime).left_wrong(recipe.name, element, occurrence.constants)
     left = (known & set(reached(occurrence, element))).difference(request.options.accept)
     if recipe.wide is None:
-        return left | {name for name in request.wrong_spelled if name not in recipe.corrects}
+        return left | set(request.wrong_spelled)
     wide = TYPES[recipe.wide]
     widened = replace(
         occurrence,

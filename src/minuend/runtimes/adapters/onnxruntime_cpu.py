@@ -52,12 +52,6 @@ KERNELS = {"1.32.0": 27}
 """Release → the highest opset that it has the kernels of. Of ONNX's node tests at opset 28, 29 of QuantizeLinear and
 DequantizeLinear, OneHot and the Optional operators do not run: 1.32.0 loads that opset and lacks those kernels."""
 
-_ANY = ("none", "A", "B", "both")
-LIMITS = (
-    (("with a - (+0) as a",), ("float32", "float16"), _ANY, ("negative zero",), "Where adds what it chose to a zero"),
-)
-"""Recipes that are not right here: their names, element types, constants, value classes (none: all), and why."""
-
 # ---- running --------------------------------------------------------------------------------------------------
 
 

@@ -52,7 +52,6 @@ PROVEN: dict[str, tuple[str, ...]] = {
     "saturated with Max and Min": ("int32",),
     "saturated with Where": ("int64",),
     "narrowed to int32, within proven ranges": ("int32", "uint32", "uint64"),
-    "with a - (+0) as a": ("float16", "float32"),
     "kept apart with Max": ("float16", "float32"),
 }
 """Recipe → element types with which it was run here and is right, whichever operands are constants."""
