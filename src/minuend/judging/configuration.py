@@ -173,6 +173,7 @@ class Configs:
         self._used = used
         self._made = made
         self._read: dict[str, Config] = {}
+        self._near_folders: dict[str, str | None] = {}
 
     def of(self, model: str) -> Config | None:
         """Return a model's file.
@@ -182,13 +183,20 @@ class Configs:
         """
         if not self._used:
             return None
-        there = (path for path in _candidates(model) if path in self._read or os.path.isfile(path))
-        path = self._path or next(there, None)
+        path = self._path or self._near(model)
         if path is None or (self._made and not os.path.exists(path) and path not in self._read):
             return None
         if path not in self._read:
             self._read[path] = read(path)
         return self._read[path]
+
+    def _near(self, model: str) -> str | None:
+        """The nearest file of a model; all models of a folder have the same."""
+        folder = os.path.dirname(model)
+        if folder not in self._near_folders:
+            there = (path for path in _candidates(model) if path in self._read or os.path.isfile(path))
+            self._near_folders[folder] = next(there, None)
+        return self._near_folders[folder]
 
     def whole(self) -> Config | None:
         """Return the file that says what is checked: the one that was named, or that of the working directory."""
@@ -206,6 +214,7 @@ class Configs:
     def adopt(self, path: str, text: str) -> None:
         """Take a file's text that is about to be written for what it says."""
         self._read[path] = parse(path, text)
+        self._near_folders.clear()
 
     def all(self) -> tuple[Config, ...]:
         """Return those that were read so far."""

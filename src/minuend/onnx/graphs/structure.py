@@ -70,27 +70,36 @@ def check_message(model: ModelProto) -> None:
         FileFormatError: it does not.
     """
     # 0. Text is text, for protobuf's reader gives bytes for a string field that is no UTF-8; and there is a graph.
-    _check_text(model, "")
+    if (found := _no_text(model)) is not None:
+        place, value = found
+        raise FileFormatError(f"{place.lstrip('.')} is {value!r}; expected text in UTF-8")
     if not model.HasField("graph"):
         raise FileFormatError("there is no graph in it; expected an ONNX model")
 
 
-def _check_text(message: Any, where: str) -> None:
-    for name, described in _fields(message.DESCRIPTOR):
-        is_list = described.is_repeated
-        values = getattr(message, name) if is_list else [getattr(message, name)] if message.HasField(name) else ()
+def _no_text(message: Any) -> tuple[str, object] | None:
+    """Return the first place in a message that is to be text and is not, with what is there; ``None`` for none."""
+    for name, is_list, is_message in _fields(message.DESCRIPTOR):
+        if not is_list and not message.HasField(name):
+            continue
+        values = getattr(message, name) if is_list else (getattr(message, name),)
         for i, value in enumerate(values):
-            place = f"{where}.{name}[{i}]" if is_list else f"{where}.{name}"
-            if described.message_type is not None:
-                _check_text(value, place)
-            elif not isinstance(value, str):
-                raise FileFormatError(f"{place.lstrip('.')} is {value!r}; expected text in UTF-8")
+            if is_message:
+                found = _no_text(value)
+            elif isinstance(value, str):
+                continue
+            else:
+                found = ("", value)
+            if found is not None:
+                return f".{name}[{i}]{found[0]}" if is_list else f".{name}{found[0]}", found[1]
+    return None
 
 
 @functools.cache
-def _fields(descriptor: Any) -> list[tuple[str, Any]]:
-    """The fields of a message that are, or may hold, text."""
-    return [(f.name, f) for f in descriptor.fields if f.message_type is not None or f.type == f.TYPE_STRING]
+def _fields(descriptor: Any) -> list[tuple[str, bool, bool]]:
+    """The fields of a message that are, or may hold, text: the name, whether it repeats, whether it is a message."""
+    some = (one for one in descriptor.fields if one.message_type is not None or one.type == one.TYPE_STRING)
+    return [(one.name, one.is_repeated, one.message_type is not None) for one in some]
 
 
 def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
