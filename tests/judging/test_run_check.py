@@ -19,16 +19,28 @@ from onnx import numpy_helper
 
 from minuend import cli, worker
 from minuend.cli.pages.runs import _left, _right
+from minuend.core.elements import TYPES
 from minuend.errors import SpecError, Unsupported
+from minuend.judging import run_check
 from minuend.judging.checking import check
 from minuend.judging.error_bounds import TIMES, Bounds, Verdict, answered
 from minuend.judging.locating import Cuts, locate
+from minuend.models.occurrences import occurrences
+from minuend.models.opening import open_model
 from minuend.models.tracing import TRACING, Step, Trace
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
+from minuend.operators import codes
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
-from minuend.runtimes.reasons import ProbeAgrees, RunAgrees, RunAloneAgrees, RunDiffers, RunTogetherDiffers
+from minuend.runtimes.reasons import (
+    ProbeAgrees,
+    RunAgrees,
+    RunAloneAgrees,
+    RunContradicts,
+    RunDiffers,
+    RunTogetherDiffers,
+)
 from minuend.runtimes.registry import adapter
 from minuend.runtimes.trials import Different, Place, Trial
 
@@ -495,6 +507,25 @@ def test_what_is_assumed_of_an_input_without_axes_is_kept_in_a_run():
     model = '<ir_version: 8, opset_import: ["" : 14]> g (float x, float[4] y) => (float[4] z) { z = Sub(x, y) }'
     report = check(model, "onnxruntime-cpu", run=True, assume={"x": (0, 5), "y": (1, 5)})
     assert [one.verdict for one in report.trials] == ["ok"]
+
+
+def test_a_run_contradicts_what_was_measured_where_the_operands_met_alone():
+    """Of x - Tanh(x) -0 and 0 never meet: Tanh(-0) is -0."""
+    head = '<ir_version: 8, opset_import: ["" : 13]> g (float[N] x) => (float[N] y)'
+    report = check(f"{head} {{ t = Tanh(x) y = Sub(x, t) }}", OPENVINO, run=True, hint="f32")
+    (finding,) = report.findings
+    assert finding.witness is not None
+    assert str(finding.witness.operands) == "(-0.0, 0.0)"
+    assert not any(isinstance(one, RunContradicts) for one in finding.reasons)
+    assert any(isinstance(one, RunAgrees) for one in finding.reasons)
+    (place,) = (one.where for one in occurrences(open_model(f"{head} {{ t = Tanh(x) y = Sub(x, t) }}")))
+    zeros = tuple(codes.encode(TYPES["float32"], number) for number in (-0.0, 0.0))
+    trial = replace(report.trials[0], inputs=run_check.KNOWN)
+    for pairs, contradicts in (({zeros}, True), ({zeros[::-1]}, False)):
+        ran = run_check.Tried(trial, {place: run_check.Tally(elements=4)}, pairs={place: pairs})
+        (own,) = occurrences(open_model(f"{head} {{ t = Tanh(x) y = Sub(x, t) }}"))
+        found = run_check.with_run(replace(finding, reasons=()), own, ran)
+        assert [isinstance(one, RunContradicts) for one in found.reasons] == [contradicts]
 
 
 def test_a_run_that_differs_in_signs_of_zero_alone_is_tolerated_as_its_finding_is():

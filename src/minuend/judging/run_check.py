@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from minuend.core.elements import TYPES
+from minuend.core.elements import TYPES, ElementType
 from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported
 from minuend.judging.constant_operands import can_make
 from minuend.judging.contract import Tally, contracted
@@ -28,6 +28,7 @@ from minuend.models.occurrences import Occurrence
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.tracing import TRACING, Array, Trace
+from minuend.operators import codes
 from minuend.runtimes import registry
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.finding import Finding
@@ -90,11 +91,13 @@ class Tried:
     """What came of a model on a runtime: the trial, and what each subtraction gave that could be looked at.
 
     ``shown`` has the first element of each that is another number: the operands, what came and what was expected.
+    ``pairs`` has the codes of operands that known numbers made of them.
     """
 
     trial: Trial
     subtractions: Mapping[str, Tally]
     shown: Mapping[str, Witness] = field(default_factory=dict)
+    pairs: Mapping[str, Set[tuple[int, ...]]] = field(default_factory=dict)
 
 
 # ---- inputs -----------------------------------------------------------------------------------------------------
@@ -224,6 +227,7 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
     outputs: dict[str, Answered] = {}
     tallies: dict[str, Tally | None] = {}
     shown: dict[str, Witness] = {}
+    pairs: dict[str, set[tuple[int, ...]]] = {}
     wrong: Cuts | None = None
     for turn in ran:
         try:
@@ -236,7 +240,7 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
         answers = _answers(cuts)
         for one in answers:
             outputs[one.name] = _added(outputs.get(one.name), one)
-        _judge(cuts, found, tallies, shown)
+        _judge(cuts, found, tallies, shown, pairs if turn.words == KNOWN else None)
         if wrong is None and any(one.different for one in answers):
             wrong = cuts
     trial = replace(trial, outputs=tuple(outputs.values()))
@@ -244,7 +248,7 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
         switches = tuple(quirks(trial.runtime.partition("@")[0]).switches)
         trial = replace(trial, places=tuple(_places(wrong)), switches=switches, gone=tuple(_gone(wrong)))
     known = {where: tally for where, tally in tallies.items() if tally is not None}
-    return Tried(replace(trial, notes=(*trial.notes, *_first(known, shown))), known, shown)
+    return Tried(replace(trial, notes=(*trial.notes, *_first(known, shown))), known, shown, pairs)
 
 
 def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterator[str]:
@@ -324,7 +328,11 @@ def _gone(cuts: Cuts) -> Iterable[str]:
 
 
 def _judge(
-    cuts: Cuts, found: Sequence[Occurrence], tallies: dict[str, Tally | None], shown: dict[str, Witness]
+    cuts: Cuts,
+    found: Sequence[Occurrence],
+    tallies: dict[str, Tally | None],
+    shown: dict[str, Witness],
+    pairs: dict[str, set[tuple[int, ...]]] | None,
 ) -> None:
     """Compare each subtraction of the main graph on the operands that the runtime itself gave it.
 
@@ -347,6 +355,8 @@ def _judge(
             continue
         a, b, c = (seen[key] if key in seen else cuts.trace.values[key] for key in keys[occurrence.where])
         assert isinstance(occurrence.node, Node)
+        if pairs is not None:
+            pairs.setdefault(occurrence.where, set()).update(_pairs(occurrence.node.a.element, a, b))
         expected = contracted(occurrence.node, a, b)
         tally.add(occurrence.where, c, expected)
         if tally.first is not None and occurrence.where not in shown:
@@ -354,6 +364,13 @@ def _judge(
             codes = [codes_of(element, np.asarray(one)) for one in (a, b, c, expected)]
             witness = pair_at(element, tally.first.index, codes)
             shown |= {} if witness is None else {occurrence.where: witness}
+
+
+def _pairs(element: ElementType, a: Array, b: Array) -> Iterator[tuple[int, ...]]:
+    """The codes of the operands that meet, each pair once; nothing of shapes that NumPy does not join."""
+    with contextlib.suppress(ValueError):
+        both = np.broadcast_arrays(*(codes_of(element, np.asarray(one)) for one in (a, b)))
+        yield from map(tuple, np.unique(np.stack([one.reshape(-1) for one in both]), axis=1).T.tolist())
 
 
 def with_runs(report: Report, model: Model, found: Sequence[Occurrence], judging: Judging) -> Report:
@@ -465,7 +482,7 @@ def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
         return _together(finding, occurrence.where, one.trial.places)
     if tally.first is not None:
         return _corrected(finding, tally, one.shown.get(occurrence.where))
-    contradicts = finding.verdict == "different-numbers" and KNOWN in one.trial.inputs
+    contradicts = finding.verdict == "different-numbers" and _had_witness(finding, occurrence.where, one)
     seen = RunContradicts(tally.elements) if contradicts else RunAgrees(tally.elements)
     finding = replace(finding, seen=seen)
     if finding.verdict == "unknown":
@@ -473,6 +490,16 @@ def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
     if finding.verdict == "different-numbers":
         return replace(finding, reasons=(*finding.reasons, seen))
     return finding
+
+
+def _had_witness(finding: Finding, where: str, one: Tried) -> bool:
+    """Whether a run had the operands of a finding's witness: numbers that an input has do not meet in every node."""
+    witness, element = finding.witness, TYPES.get(finding.dtype)
+    if witness is None or element is None or KNOWN not in one.trial.inputs:
+        return False
+    if witness.pattern is not None:  # its operands are those of other nodes
+        return True
+    return tuple(codes.encode(element, number) for number in witness.operands) in one.pairs.get(where, ())
 
 
 def _together(finding: Finding, where: str, places: Iterable[Place]) -> Finding:
