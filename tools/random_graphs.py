@@ -208,7 +208,8 @@ def _extremes(d: Draft) -> None:
 
 def _unary(d: Draft) -> None:
     names = INTEGER_UNARY if TYPES[d.dtype].is_integer else UNARY
-    operator = d.pick([n for n in names if not (d.dtype == "uint8" and n == "Neg")])
+    unlike = ("Neg", "Relu") if d.dtype == "uint8" else ("Relu",) if d.opset < 14 else ()
+    operator = d.pick([n for n in names if names is UNARY or n not in unlike])
     d.node(operator, [d.any()])
 
 
@@ -519,7 +520,7 @@ def _compare(d: Draft) -> None:
 
 def _sum_up(d: Draft) -> None:
     x = d.any()
-    if x.shape:
+    if x.shape and x.dtype not in ("int8", "uint8"):
         d.pure = False
         d.node("CumSum", [x, d.store(np.array(len(x.shape) - 1, np.int64), fold=False)])
 

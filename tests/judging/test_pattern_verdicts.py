@@ -110,7 +110,6 @@ def test_a_coarse_operator_takes_along_what_hangs_together_with_it(dims, body, e
 
 
 KEPT = {
-    "the difference is an output, too": "s = Softmax(x) d = Sub(s, v) m = MatMul(d, w) r = Relu(m) y = Add(r, d)",
     "the mean of a residual": "m = MatMul(x, w) s = Add(m, x) u = ReduceMean<axes = [-1]>(s) y = Sub(s, u)",
     "several read what MatMul made": "m = MatMul(x, w) s = Relu(m) d = Sub(s, c) t = Sigmoid(s) y = Mul(d, t)",
     "MatMul reads an operand": "s = Softmax(x) d = Sub(s, v) m = MatMul(s, w) t = Softmax(m) y = Add(d, t)",
@@ -130,6 +129,16 @@ def test_what_no_way_leads_past_is_not_known_to_keep_its_precision():
     text = model("s = Softmax(x) d = Sub(s, c) t = Exp(d) y = MatMul(t, x)", dims="8,8")
     assert verdicts(text, OPENVINO) == ["unknown"]
     assert verdicts(text, OPENVINO, hint="f32") == ["ok"]
+
+
+def test_what_a_normalisation_takes_along_is_no_other_reader():
+    """A random graph was run: the variance with its epsilon is read by the subtraction alone once the rest is fused."""
+    body = (
+        "m = ReduceMean<axes = [-1]>(x) d = Sub(x, m) s = Mul(d, d) w = ReduceMean<axes = [-1]>(s) u = Add(w, e) "
+        "r = Sqrt(u) n = Div(d, r) k = Sub(u, v) y = Add(n, k)"
+    )
+    decided = {finding.location: finding.graph for finding in check(model(body), OPENVINO, hint="f32")}
+    assert decided["graph.node[7]"] == "Add(x, scalar) - array"
 
 
 def test_an_infinite_number_in_a_softmax_is_an_edge_on_openvino():

@@ -40,6 +40,7 @@ def flow(*steps, within=()):
         ("Sub", ("zero", "x"), True),
         ("Sub", ("x", "third"), False),
         ("Sub", ("x", "y"), False),
+        ("Sub", ("x", "x"), True),  # 0, or no number
         ("Add", ("zero", "x"), True),
         ("Mul", ("x", "one"), True),
         ("Mul", ("one", "x"), True),

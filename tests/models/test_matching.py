@@ -40,6 +40,17 @@ def test_a_factor_that_is_a_power_of_two_is_told_from_others(number, shown):
     assert found == {"x - scalar", f"Mul(x, {shown}) - scalar", f"Div(x - scalar, {shown})"}
 
 
+def test_a_factor_0_is_told_from_others_where_that_was_measured():
+    def shown(number, dtype):
+        steps = [("Mul", ("x", "c"), ("m",)), ("Sub", ("y", "m"), ("d",))]
+        known = {"constants": {"c"}, "sizes": {"c": 1}, "elements": lambda name: np.float32([number])}
+        return around(steps, at=1, dtypes=dict.fromkeys(("c", "m", "d"), dtype), **known)
+
+    assert ("x - Mul(x, 0)", "") in shown(0.0, "float32")
+    assert ("x - Mul(x, scalar)", "") in shown(-0.0, "float32")
+    assert ("x - Mul(x, scalar)", "") in shown(0.0, "float64")
+
+
 def test_a_power_of_two_is_any_number_in_types_that_runtimes_hold_in_more_bits():
     steps = [("Sub", ("x", "y"), ("d",)), ("Mul", ("d", "c"), ("y2",))]
     known = {"constants": {"c"}, "sizes": {"c": 1}, "elements": lambda name: np.float16([2])}
@@ -72,13 +83,14 @@ def way(*steps, at=0, outputs=("y",), within=()):
 
 
 def test_a_way_out_of_the_graph_past_other_operators_is_said():
-    sub_, mul = ("Sub", ("x", "z"), ("d",)), ("MatMul", ("d", "k"), ("m",))
-    past = way(sub_, mul, ("Exp", ("d",), ("e",)), ("Add", ("m", "e"), ("y",)))
-    assert past["MatMul"] == frozenset({"Exp", "Add"})
-    assert way(sub_, mul, ("Exp", ("m",), ("y",)))["MatMul"] is None
-    assert way(sub_, mul, ("Exp", ("m",), ("y",)), outputs=("y", "d"))["MatMul"] == frozenset()
-    body = way(sub_, mul, ("Exp", ("m",), ("y",)), outputs=("y", "d"), within=("Loop",))
-    assert body["MatMul"] is None
+    made, mul = ("Neg", ("x",), ("n",)), ("MatMul", ("n", "k"), ("m",))
+    steps = made, ("Sub", ("n", "z"), ("d",)), mul, ("Exp", ("d",), ("y",))
+    assert way(*steps, at=1, outputs=("y", "m"))["MatMul"] == frozenset({"Exp"})
+    assert way(*steps, at=1, outputs=("d", "m"))["MatMul"] == frozenset()
+    assert way(*steps, at=1, outputs=("y", "m"), within=("Loop",))["MatMul"] is None
+    assert way(*steps[:3], ("Unknown", ("d",), ("y",)), at=1, outputs=("y", "m"))["MatMul"] is None
+    reached = way(made, ("Sub", ("n", "z"), ("d",)), ("MatMul", ("d", "k"), ("m",)), at=1, outputs=("d", "m"))
+    assert reached["MatMul"] is None
 
 
 def test_there_is_no_way_past_what_can_be_carried_out_together_with_a_subtraction():
@@ -89,6 +101,12 @@ def test_there_is_no_way_past_what_can_be_carried_out_together_with_a_subtractio
     assert twice["MatMul"] == frozenset()
     joined = way(mul, ("Sub", ("x", "z"), ("d",)), ("Add", ("m", "d"), ("y",)), at=1)
     assert joined["MatMul"] is None
+
+
+def test_stored_integers_that_are_dequantised_are_no_constants():
+    """A random graph was run: openvino carries the conversion out together with the subtraction."""
+    steps = [("DequantizeLinear", ("q", "s"), ("t",)), ("Sub", ("t", "c"), ("d",))]
+    assert ("DequantizeLinear(x) - k", "") in around(steps, at=1, constants={"q", "s", "c"})
 
 
 def test_what_only_moves_a_value_is_seen_and_seen_through():

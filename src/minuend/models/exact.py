@@ -88,6 +88,8 @@ def _needs(flow: Flow, index: int) -> list[str] | None:
         return []
     if operator in _PICKING:
         return [name for name in inputs if flow.dtypes.get(name, dtype) == dtype]
+    if operator == "Sub" and len(inputs) == 2 and inputs[0] == inputs[1]:  # 0, or no number
+        return [inputs[0]]
     neutral = _NEUTRAL.get(operator, ())
     for place, number in zip((1, 0), neutral, strict=False):
         if len(inputs) == 2 and _all(flow, inputs[place], number):

@@ -62,12 +62,16 @@ class Flow:
 
     @cached_property
     def folded(self) -> frozenset[str]:
-        """Names of values that no input reaches: runtimes compute them while they load the model."""
+        """Names of values that no input reaches: runtimes compute them while they load the model.
+
+        They leave the conversion of stored integers as it is, and carry it out with what reads it.
+        """
         known = set(self.constants)
         waiting = {i: sum(name not in known for name in set(step[1]) if name) for i, step in enumerate(self.steps)}
         ready = [i for i, open_ in waiting.items() if not open_ and self.steps[i][1]]
         while ready:
-            for name in self.steps[ready.pop()][2]:
+            operator, _, outputs = self.steps[ready.pop()]
+            for name in () if operator == "DequantizeLinear" else outputs:
                 known.add(name)
                 for i in self._readers.get(name, ()):
                     waiting[i] -= 1

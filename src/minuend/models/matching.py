@@ -44,6 +44,9 @@ FACTORS = ("Mul", "Div")
 """Operators next to which a pattern shows a power of two as such, between the ends of those that are measured; not of
 types that runtimes hold in more bits, which it hands on."""
 
+WITH_ZERO = ("float32", "int8", "uint8", "int32", "int64")
+"""Types next to whose subtraction a factor 0 is shown as such."""
+
 ZEROS: Mapping[str, Sequence[Const]] = MappingProxyType(
     {"one": (Const.ZERO, Const.MINUS_ZERO), "array": (Const.ZEROS, Const.MINUS_ZEROS)}
 )
@@ -95,8 +98,8 @@ class Match:
         itself: whether the adjacent operator makes both operands, which are one value.
         factors: the smallest and the largest magnitude, zeros aside, of constants that are factors or divisors next to
             the judged operator; ``None`` where they are not known.
-        past: the operators of one way from the result out of the graph, all of them :data:`PLAIN`, where the operator's
-            precision cannot count; ``None`` where there is no such way. Of readers and operators at a distance alone.
+        past: of an operator that is far and not reached: the operators of one way from the result out of the graph, all
+            of them :data:`PLAIN`; ``None`` where there is no such way.
     """
 
     pattern: Pattern
@@ -236,7 +239,6 @@ def _results(flow: Flow, index: int) -> Iterator[Match]:
 def _readers(flow: Flow, index: int) -> Iterator[Match]:
     _, operands, (result, *_) = flow.steps[index]
     unrounded = _narrow(flow, result) and is_exact(flow, result)
-    past = _past(flow, index)
     if (both := _constants(flow, index)) and (unrounded or not _narrow(flow, result)):
         return
     for form, name in _moved(flow, result, flow.after):
@@ -253,16 +255,8 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
-                    yield Match(
-                        pattern,
-                        stands,
-                        operator,
-                        exact=exact,
-                        folded=folded,
-                        later=distinct,
-                        factors=factors,
-                        past=past,
-                    )
+                    found = Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
+                    yield replace(found, factors=factors)
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -282,15 +276,19 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
     """
     if _narrow(flow, name) and any(node is not None for node in beyond):
         return WITHIN
-    return SHARED if form == ADJACENT and operator in LINEAR and flow.uses(name) > 1 else form
+    if form != ADJACENT or operator not in LINEAR or flow.uses(name) == 1:
+        return form
+    # A root that is part of a normalisation is no reader once that is one operator.
+    others = [one for one in flow.readers(name) if one != "Sqrt"]
+    return SHARED if len(others) > 1 or name in flow.outputs else form
 
 
 def _later(flow: Flow, index: int) -> Iterator[Match]:
     past, reached = _past(flow, index), _reached(flow, index)
     for operator in sorted({flow.steps[i][0] for i in reached}):
-        yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True, past=past)
+        yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
     connected = _connected(flow, index)
-    joined = {flow.steps[i][0] for i in connected - reached if _joins(flow, i, reached | {index})}
+    joined = {flow.steps[i][0] for i in connected if i in reached or _joins(flow, i, reached | {index})}
     for operator in sorted({flow.steps[i][0] for i in connected}):
         way = None if operator in joined else past
         yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True, past=way)
@@ -447,11 +445,13 @@ def kinds(flow: Flow, name: str) -> Collection[Term]:
 
 
 def _factors(flow: Flow, operator: str, name: str) -> Collection[Term]:
-    """What an operator is given; a power of two, which multiplies without rounding, is distinguished."""
+    """What an operator is given; a power of two, which multiplies without rounding, and 0 are distinguished."""
     found = kinds(flow, name)
     if operator not in FACTORS or found != (Const.SCALAR,) or flow.dtypes.get(name) in NARROW:
         return found
     number = flow.number(name)
+    if number == 0 and operator == "Mul" and flow.dtypes.get(name) in WITH_ZERO:
+        return (Const.ZERO,) if math.copysign(1, number) > 0 else found
     exact = number is not None and POWERS[0] <= number <= POWERS[-1] and math.frexp(number)[0] == 0.5
     return (Const.POWER,) if exact else found
 
@@ -501,7 +501,7 @@ def _adjacent(
 def _given(flow: Flow, operator: str, inputs: Sequence[str], read: str = "") -> Iterator[tuple[Term, ...]]:
     """What an operator is given, as a pattern shows it; ``read`` is the judged operator's result."""
     count = DATA.get(operator, 1)
-    if operator in ANYWHERE:
+    if operator in ANYWHERE or (operator == "DequantizeLinear" and not read):  # stored integers are as others
         yield (RESULT if read else X,)
         return
     if read and read not in inputs[:count]:

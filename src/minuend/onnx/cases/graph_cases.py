@@ -24,6 +24,7 @@ from minuend.models.matching import (
     NARROW,
     SHARED,
     THROUGH,
+    WITH_ZERO,
     WITHIN,
     ZEROS,
 )
@@ -149,6 +150,8 @@ def _given(row: Operator, dtype: str) -> Iterator[tuple[tuple[Term, ...], float 
     """The operands of an operator, with the number of a power of two among them."""
     for given in row.given:
         yield given, None
+        if row.name == "Mul" and SCALAR in given and dtype in WITH_ZERO:
+            yield tuple(Const.ZERO if one == SCALAR else one for one in given), None
         other = tuple(Const.POWER if one == SCALAR else one for one in given)
         exact = row.name == "Mul" or given[-1] == SCALAR  # a power over a number rounds
         if row.name in FACTORS and other != given and exact and not TYPES[dtype].is_integer and dtype not in NARROW:
@@ -180,7 +183,7 @@ def _as_reader(row: Operator, dtype: str) -> Iterator[GraphCase]:
                 pattern = Op(row.name, given).with_result(less(a, b))
                 for form in _forms(row, dtype):
                     yield GraphCase(pattern, dtype, ("reader", a, b, given, row), form, row.mixes, power=power)
-            if given.count(RESULT) == 1 and power is None:
+            if given.count(RESULT) == 1 and power is None and Const.ZERO not in given:
                 behind = Distant(row.name, How.BEHIND, less(X, X))
                 yield GraphCase(behind, dtype, ("later", given, row), mixes=True)
                 if dtype == "float32" and (row.mixes or terms == row.given[0]):
@@ -433,6 +436,8 @@ class _Draft:
         elif kind == Const.POWER:
             assert self.case.power is not None
             self.constants[name] = self._one(self.case.power)
+        elif kind == Const.ZERO:
+            self.constants[name] = self._one(0)
         elif kind == ANY:  # a number for each channel, or for each of the last axis
             channels = (shape[1], 1, 1) if len(shape) == 4 and self.case.channels else shape[-1:]
             self.constants[name] = constant(dtype, channels, name)
@@ -544,7 +549,7 @@ class _Draft:
         if feed is None:
             feed = Feed(self.dtype, np.broadcast_shapes(*map(self._known_shape, self.names.values())), "any")
         dims: Sequence[int | str] = feed.shape
-        if self.case.dynamic and not static and self.case.how[0] != "index":
+        if self.case.dynamic and not static and feed.values != "fixed":  # sizes have a known rank
             dims = [f"n{i}_{size}" for i, size in enumerate(feed.shape)]
         return helper.make_tensor_value_info(name, _number(feed.dtype), dims)
 
