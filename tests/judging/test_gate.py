@@ -683,7 +683,7 @@ def test_what_is_not_known_counts_whatever_is_tolerated(capfd: pytest.CaptureFix
     for entry, accepted in accepts.items():
         Path("minuend.toml").write_text(entry)
         for given, counts in (("", True), ("--fail-on unknown", True), ("--fail-on different-numbers", False)):
-            status, data = report(capfd, f"float.onnxtxt --target tract --tolerate {every} {given}")
+            status, data = report(capfd, f"float.onnxtxt --target tvm --tolerate {every} {given}")
             (finding,) = data["findings"]
             assert (finding["verdict"], "tolerated" in finding) == ("unknown", False)
             assert status == int(counts and not accepted), (entry, given)
