@@ -103,6 +103,7 @@ class Case:
     sparse_b: bool = False
     nbits: int = 0
     photometric: str = ""
+    white_too: bool = True
     alpha: bool = False
     palette: bool = False
     mask: str = ""
@@ -170,6 +171,7 @@ def draw(source: random.Random) -> Case:
         interleave_b=source.choice(("pixel", "band")),
         nbits=nbits,
         photometric=weighted(source, {"": 12, "rgb": 2, "miniswhite": 1}),
+        white_too=source.random() < 0.8,
         alpha=source.random() < 0.1,
         palette=source.random() < 0.04,
         mask=weighted(source, {"": 12, "internal": 1, "beside": 1}),
@@ -421,7 +423,8 @@ def creation(case: Case, side: Side) -> dict[str, Any]:
         found["webp_lossless"] = "YES"
     if extra == "0.5":
         found["max_z_error"] = 0.5
-    if case.photometric and side.k == 1 and (count >= 3 or case.photometric == "miniswhite"):
+    white = case.photometric == "miniswhite" and (side.k == 1 or case.white_too)
+    if white or (case.photometric == "rgb" and side.k == 1 and count >= 3):
         found["photometric"] = case.photometric.upper()
     if case.alpha and side.k == 1:
         found["alpha"] = "YES"
@@ -561,6 +564,7 @@ class Read:
     masked: bool
     dtype: str
     palette: bool
+    white: bool
 
     @property
     def count(self) -> int:
@@ -594,7 +598,7 @@ def read(path: Path) -> Read:
         points, system = file.gcps
         camera = None if file.rpcs is None else shown(file.rpcs)
         masks = file.mask_flag_enums
-        tiles, packed = laid(path)
+        tiles, packed, white = laid(path)
         aux = path.with_name(f"{path.name}.aux.xml")
         beside = aux.read_text("utf-8") if aux.exists() else ""
         pixels = file.read()
@@ -618,6 +622,7 @@ def read(path: Path) -> Read:
             masked=any(MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags for flags in masks),
             dtype=file.dtypes[0],
             palette="palette" in {str(one.name) for one in file.colorinterp},
+            white=white,
         )
 
 
@@ -632,13 +637,17 @@ def shown(camera: Any) -> dict[str, tuple[float, ...]]:
     return {name: tuple(float(f"{float(number):.15g}") for number in numbers) for name, numbers in texts.items()}
 
 
-def laid(path: Path) -> tuple[tuple[int, int] | None, str]:
-    """The tiles of a file, ``None`` where it has strips, and its compression; rasterio takes wide strips for tiles."""
+def laid(path: Path) -> tuple[tuple[int, int] | None, str, bool]:
+    """The tiles of a file, ``None`` where it has strips, its compression, and whether 0 is white.
+
+    rasterio takes wide strips for tiles, and does not tell which grey 0 is.
+    """
     import tifffile
 
     with tifffile.TiffFile(path) as file:
         page: Any = file.pages.first
-        return (page.tilelength, page.tilewidth) if page.is_tiled else None, page.compression.name.lower()
+        tile = (page.tilelength, page.tilewidth) if page.is_tiled else None
+        return tile, page.compression.name.lower(), page.photometric.name == "MINISWHITE"
 
 
 def gdal_number(stated: int | float | None, dtype: np.dtype[Any]) -> float | int | None:
@@ -703,6 +712,8 @@ def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> Iterator
         yield Reason.SCALE()
         if _has_heights(case.crs):  # GDAL writes them into the transform, where there is one
             yield Reason.HEIGHTS()
+    if a.white != b.white:
+        yield Reason.CONVENTION("0 is ", "white", "black")
     if given is not None:
         yield from contradiction([o for o in (a, b) if not o.pixels[0].size == 1 != math.prod(whole)], given)
 

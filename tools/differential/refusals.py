@@ -66,6 +66,7 @@ class Reason(Enum):
     SCALE = "FileFormatError", r"^A and B are scaled in different ways: "
     UNITS = "FileFormatError", r"^A and B have different units: "
     ORIGIN = "FileFormatError", r"^A and B are counted from different times: "
+    CONVENTION = "FileFormatError", r"^A and B are not read alike: "
     NODATA_GIVEN = "DTypeError", r"^--nodata \S+ does not fit "
     NODATA_STATED = "DTypeError", r"^the nodata value \S+ does not fit "
     TWO_NODATA = "FileFormatError", r"states the nodata value \S+, and --nodata says "

@@ -59,6 +59,7 @@ class About:
         placeable: whether the format has a word for that. scale, offset: of scaled values, which mean
             scale * value + offset.
         origin: what moments are counted from (``days since 2000-01-01``); ``""`` of other numbers.
+        conventions: how numbers and places are read, by what they settle; two that differ are not subtracted.
         attributes: names and values that go from A to the difference by the format's own rules: units.
         groups: the attributes of the groups that it lies in, by path; the whole file's under ``""``.
         filters: lossless ones of its chunks, as ``h5py`` takes them.
@@ -76,6 +77,7 @@ class About:
     scale: float = 1.0
     offset: float = 0.0
     origin: str = ""
+    conventions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     groups: Mapping[str, Attributes] = field(default_factory=lambda: MappingProxyType({}))
     filters: Attributes = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()

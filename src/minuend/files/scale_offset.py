@@ -13,7 +13,7 @@ from minuend.files.formats.conventions import without_origin
 
 
 def check(a: About, b: About) -> None:
-    """Check that two operands are scaled alike, are of one unit, and that moments are counted from the same one.
+    """Check that two operands are scaled and read alike, of one unit, and that moments are counted from the same one.
 
     Raises:
         FileFormatError: they are not.
@@ -24,6 +24,12 @@ def check(a: About, b: About) -> None:
             "such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
         )
 
+    for what in a.conventions.keys() & b.conventions.keys():
+        x, y = a.conventions[what], b.conventions[what]
+        if x != y:
+            raise FileFormatError(
+                f"A and B are not read alike: {what} is {x} in A and {y} in B; bring one of them to the other's first"
+            )
     if a.origin and b.origin and a.origin != b.origin:
         raise FileFormatError(
             f"A and B are counted from different times: A in {a.origin} and B in {b.origin}; bring them to one first "

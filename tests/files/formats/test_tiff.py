@@ -777,6 +777,25 @@ def test_two_axes_of_columns_are_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("of_b", "what"),
+    [
+        ({"photometric": "miniswhite"}, "0 is black in A and white in B"),
+        ({"extratags": [(274, 3, 1, 6, True)]}, "Orientation is 1 in A and 6 in B"),
+    ],
+)
+def test_pictures_that_are_read_in_two_ways_are_not_subtracted(tmp_path: Path, of_b: dict[str, Any], what: str) -> None:
+    a, b, out = (str(tmp_path / f"{name}.tif") for name in "abc")
+    save(tmp_path / "a.tif", pixels(1, dtype="uint8"))
+    save(tmp_path / "b.tif", pixels(2, dtype="uint8"), **of_b)
+    with pytest.raises(FileFormatError) as caught:
+        subtract_files(a, b, out)
+    assert str(caught.value) == f"A and B are not read alike: {what}; bring one of them to the other's first"
+    assert not Path(out).exists()
+    save(tmp_path / "a.tif", pixels(1, dtype="uint8"), **of_b)
+    subtract_files(a, b, out)
+
+
 def test_a_palette_is_a_note(tmp_path: Path) -> None:
     """GDAL and tifffile give the numbers too; a PNG's are refused."""
     path = save(

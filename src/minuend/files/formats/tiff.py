@@ -49,7 +49,8 @@ SUFFIXES = (".tif", ".tiff")
 NAMED = True
 
 _NODATA, _METADATA = 42113, 42112
-_PALETTE = 3
+_WHITE, _PALETTE = 0, 3
+_ORIENTATION, _TOP_LEFT = 274, 1
 _MASK = 4
 _AUXILIARY = 1 | _MASK
 """Of a page: it is an overview, or a mask, of another one."""
@@ -273,12 +274,20 @@ def _about(
         placeable=True,
         scale=scale,
         offset=offset,
+        conventions=MappingProxyType(_conventions(page)),
         notes=(
             *tiff_codecs.on_reading(int(page.compression), path),
             *_coloured(page, path),
             *_masked(image, around, path),
         ),
     )
+
+
+def _conventions(page: TiffPage) -> dict[str, str]:
+    """Which grey 0 is, and which corner of the picture the first pixel is (TIFF 6.0, Orientation)."""
+    number = _value(page, _ORIENTATION)
+    corner = number if isinstance(number, int) else _TOP_LEFT
+    return {"0": "white" if page.photometric == _WHITE else "black", "Orientation": str(int(corner))}
 
 
 def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:
