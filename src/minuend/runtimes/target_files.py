@@ -3,12 +3,13 @@
 ``{"format": 3, "runtime": …, "release": …, "date": …, "cpu": …, "isa": […], "python": …, "cases": …,
 "patterns_cpu": …, "unmeasured": […], "patterns": […], "rows": […]}``.
 
-A row (:mod:`minuend.runtimes.rows`) lists what it holds for, and the answers; one without answers says what was tried
-and does not run. ``isa`` names the instruction sets that the runtime could use, and may be left out. Rows of nodes by
-themselves name every case. Rows of other patterns name those that deviate or do not run: every other one in this
-package's list of cases is fine, except pairs of element type and setting in ``unmeasured``. ``cases`` says against
-which list a file was written, this package's or an earlier one; of a file with another list, patterns are unmeasured.
-``minuend measure`` writes such files; those of formats 1 and 2 are read too (:mod:`minuend.runtimes.older_formats`).
+A row (:mod:`minuend.runtimes.rows`) lists what it holds for, and the answers; one without answers says what does
+not run or was not measured. ``isa`` names the instruction sets that the runtime could use, and may be left out. Rows of
+nodes by themselves name every case. Rows of other patterns name those that deviate, do not run or were not measured:
+every other one in this package's list of cases is fine, except pairs of element type and setting in ``unmeasured``.
+``cases`` says against which list a file was written, this package's or an earlier one; of a file with another list,
+patterns are unmeasured. ``minuend measure`` writes such files; those of formats 1 and 2 are read too
+(:mod:`minuend.runtimes.older_formats`).
 """
 
 from __future__ import annotations
