@@ -24,10 +24,6 @@ STRICT = {
         "not-implemented",
         "OpenCV needs the shape of every output; onnx.shape_inference writes it",
     ),
-    "control flow": (
-        "unknown",
-        "OpenCV has two engines, of which one has no If, Loop or Scan; which one takes a model was not measured",
-    ),
     "local function": ("not-implemented", "OpenCV reads no local functions; minuend fix inlines them"),
     "uint32 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
     "uint64 in uint64_data": ("not-implemented", f"OpenCV reads no uint64_data; {_RAW}"),
@@ -35,6 +31,10 @@ STRICT = {
     "operand of float64 in double_data": ("not-implemented", f"OpenCV makes float32 of double_data; {_RAW}"),
     "operand of value_int": ("not-implemented", f"OpenCV makes int32 of value_int; {_RAW}"),
     "operand of value_ints": ("not-implemented", f"OpenCV makes int32 of value_ints; {_RAW}"),
+    "control flow": (
+        "unknown",
+        "OpenCV has two engines, of which one has no If, Loop or Scan; which one takes a model was not measured",
+    ),
 }
 """Ways to store constants that it does not read: the verdict, and why."""
 

@@ -19,12 +19,12 @@ STRICT = {
     "input dim without name": ("not-implemented", "tract needs a name or a size of every dim of an input"),
     "input without shape": ("not-implemented", "tract needs the shape of every input"),
     "output that is an input": ("not-implemented", "tract gives no input back as an output"),
+    "local function": ("not-implemented", "tract reads no local functions; minuend fix inlines them"),
+    **{f"{dtype} in uint64_data": ("not-implemented", _TYPED) for dtype in ("uint32", "uint64")},
     "Reshape to known sizes, of open ones": (
         "unknown",
         "tract refuses a Reshape to known sizes of what has open dims; state the sizes of the inputs, or one as -1",
     ),
-    "local function": ("not-implemented", "tract reads no local functions; minuend fix inlines them"),
-    **{f"{dtype} in uint64_data": ("not-implemented", _TYPED) for dtype in ("uint32", "uint64")},
 }
 """Ways to store constants that it does not read: the verdict, and why."""
 
