@@ -18,6 +18,7 @@ size of what each writes, and GB of TUNED a second of CPU.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -212,6 +213,9 @@ TOOLS: Mapping[str, Callable[[str, str, str], list[str]]] = {
 }
 """The command of each tool: BASE, TUNED and what it writes."""
 
+PATIENCE = 120
+"""Seconds after which a tool is ended."""
+
 
 def spent() -> float:
     """Seconds of CPU of this process and of those that it has waited for."""
@@ -220,18 +224,24 @@ def spent() -> float:
 
 def measure_tools(base: str, tuned: str, folder: Path) -> Mapping[str, str]:
     """Return what each tool makes of both checkpoints, in words; one run each, since some take minutes."""
-    works: dict[str, Callable[[str], object]] = {"minuend delta": lambda out: make_delta(base, tuned, out)}
+    out = str(folder / "d.safetensors")
+    found = {"minuend delta": _measured(lambda: make_delta(base, tuned, out), tuned, out)}
     for name, command in TOOLS.items():
-        works[name] = lambda out, command=command: subprocess.run(command(base, tuned, out), check=True)  # type: ignore[misc]
-    found = {}
-    nbytes = os.path.getsize(tuned)
-    for name, work in works.items():
-        if name in TOOLS and shutil.which(name.split()[0]) is None:
+        words = command(base, tuned, out)
+        if shutil.which(words[0]) is None:
             continue
-        start = spent()
-        work(out := str(folder / "d.safetensors"))
-        found[name] = f"{100 * os.path.getsize(out) / nbytes:.1f} %, {nbytes / (spent() - start) / 1e9:.3f}"
+        try:
+            run = functools.partial(subprocess.run, words, check=True, timeout=PATIENCE)
+            found[name] = _measured(run, tuned, out)
+        except subprocess.TimeoutExpired:
+            found[name] = f"more than {PATIENCE} s"
     return found
+
+
+def _measured(work: Callable[[], object], tuned: str, out: str) -> str:
+    start, nbytes = spent(), os.path.getsize(tuned)
+    work()
+    return f"{100 * os.path.getsize(out) / nbytes:.1f} %, {nbytes / (spent() - start) / 1e9:.3f}"
 
 
 def show_tools(cases: Iterable[str], nbytes: int, folder: str | None) -> None:
