@@ -178,7 +178,8 @@ def test_a_file_that_was_written_against_another_list_says_nothing_of_adjacent_o
     known = targets.find("onnxruntime-cpu@1.31.1")
     text = targets.dump(known)
     assert targets.load(text).table.has_patterns
-    other = targets.load(text.replace(case_list.digest(), "0123456789abcdef")).table
+    digest = json.loads(text)["cases"]
+    other = targets.load(text.replace(digest, "0123456789abcdef")).table
     assert (other.has_patterns, other.cpus, other.nodes) == (False, (), known.table.nodes)
 
 

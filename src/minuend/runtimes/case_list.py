@@ -43,6 +43,19 @@ def rows_of_list(digest_: str) -> Rows | None:
 
 
 @functools.cache
+def _keys_of_list(digest_: str) -> frozenset[Key]:
+    listed = rows_of_list(digest_)
+    return frozenset() if listed is None else frozenset(listed.keys())
+
+
+def earliest(cases: Iterable[Key]) -> tuple[str, frozenset[Key]]:
+    """Return the digest and the cases of the earliest list that has some cases: what came later was not measured."""
+    wanted = set(cases)
+    found = next((one for one in _data()["earlier"] if wanted <= _keys_of_list(one)), digest())
+    return found, _keys_of_list(found)
+
+
+@functools.cache
 def _data() -> Mapping[str, Any]:
     found: Mapping[str, Any] = json.loads(Path(__file__).with_name("measured").joinpath(CASES).read_text("utf-8"))
     return found
@@ -60,7 +73,7 @@ def listed_in(text: str) -> Rows:
 
 def forget() -> None:
     """Read the list again where it is requested next: its file was written."""
-    for one in (measured, rows, rows_of_list, _data, by_text):
+    for one in (measured, rows, rows_of_list, _keys_of_list, _data, by_text):
         one.cache_clear()
 
 

@@ -137,11 +137,11 @@ def dump(target: Target) -> str:
     cells: dict[Key, Answers | None] = dict(table.nodes)
     if table.has_patterns:
         measured = {(key.dtype, key.setting) for key in table.patterns}
-        listed = case_list.measured() if table.has_default else case_list.without_defaults(case_list.measured())
-        every = sorted(listed, key=case_list.printed)
+        digest, cases = case_list.earliest(table.patterns)
+        every = sorted(cases if table.has_default else case_list.without_defaults(cases), key=case_list.printed)
         found = {key: table.cells.get(key) for key in every if (key.dtype, key.setting) in measured}
         cells |= {key: answers for key, answers in found.items() if answers != {}}
-        head |= {"cases": case_list.digest(), "patterns_cpu": BETWEEN_CPUS.join(table.cpus)}
+        head |= {"cases": digest, "patterns_cpu": BETWEEN_CPUS.join(table.cpus)}
         if left_out := sorted({(key.dtype, key.setting) for key in every} - measured):
             head["unmeasured"] = left_out
     patterns, rows = rows_of(cells)
