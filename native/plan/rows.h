@@ -101,6 +101,10 @@ class Rows : public KernelTraversal {
     if (b || f.b == Access::every_second) f.b = Access::strided;
     return f;
   }
+  // Whether an operand's rows lie closer together than its elements: many rows are sooner gathered at once.
+  bool rows_share_lines() const {
+    return std::abs(a_.outer) < std::abs(a_.inner) || std::abs(b_.outer) < std::abs(b_.inner);
+  }
   // Bytes of cache lines for each element to be gathered; 0 if none is.
   size_t in_lines(const Strides& s, bool repeats) const {
     return is_direct(s, repeats) ? 0 : std::min(size_t(std::abs(s.inner)), kCacheLine);
@@ -119,8 +123,8 @@ class Rows : public KernelTraversal {
       return false;
     }
     const bool gathers = !is_direct(a_, a_.inner == 0) || !is_direct(b_, b_.inner == 0);
-    const bool backwards = is_backwards(a_) || is_backwards(b_);
-    if (n_ * item_ < kCacheLine || (gathers && n_ <= (backwards ? kChunk / 2 : kShortRow)))
+    const bool longer = is_backwards(a_) || is_backwards(b_) || rows_share_lines();
+    if (n_ * item_ < kCacheLine || (gathers && n_ <= (longer ? kChunk / 2 : kShortRow)))
       return true;  // else a short row has at least a register
     auto spread = [&](const Strides& s) { return is_run(s) || s.inner == 0; };
     if (n_ <= 16 && spread(a_) && spread(b_)) return true;
@@ -142,7 +146,7 @@ class Rows : public KernelTraversal {
   // Joined rows: as many at a time as fit the buffer, or as few as read the lines of both operands in turn.
   size_t run_joined(const char* a, const char* b, char* out, size_t rows, size_t n) const {
     Gathered a_buffer, b_buffer;
-    const size_t lines = n * std::max(in_lines(a_, a_.inner == 0), in_lines(b_, b_.inner == 0));
+    const size_t lines = rows_share_lines() ? 0 : n * std::max(in_lines(a_, a_.inner == 0), in_lines(b_, b_.inner == 0));
     const size_t fits = kBuffer / (n * item_);
     const size_t step = lines * fits <= kInTurn ? fits : std::max(kInTurn / lines, size_t(1));
     size_t count = 0;
