@@ -37,7 +37,7 @@ inline V evens_of(V low, V high, std::index_sequence<i...>) {
   return shuffled<int(2 * i)...>(low, high);
 }
 
-// Bytes of the registers that have a cheap shuffle of two sources; 0 where there are none.
+// Bytes of the registers in which small elements are moved anywhere by few instructions; 0 where there are none.
 template <class T>
 constexpr size_t kTwoSources =
 #if defined(__AVX512VBMI__)
@@ -50,45 +50,50 @@ constexpr size_t kTwoSources =
     sizeof(T) >= 4 ? 16 : 0;
 #endif
 
-// Adds the lanes that register k holds of every n-th element (n is `step`) to those found in the registers before.
+// Bytes of the registers by which elements of small strides are gathered; 0 where small elements cannot be blended. In
+// registers of 64 bytes it takes as long: L2 gives no more.
+constexpr size_t kGathered = kBytes >= 32 ? 32 : 0;
+
+// Puts in place what register k has of every step-th element. The step is odd, so that each of as many elements as a
+// register has lies in a lane of its own.
 template <size_t step, size_t k, class V, size_t... i>
 inline V add_lanes(V found, V next, std::index_sequence<i...>) {
   constexpr size_t n = sizeof...(i);
-  return shuffled<int(i * step / n == k ? n + i * step % n : k == 1 && i * step < n ? i * step : i)...>(found, next);
+  return shuffled<int((k * n + i) % step == 0 ? n + i : i)...>(found, next);
 }
-
-// A register of every n-th element, from n registers.
+template <size_t step, class V, size_t... i>
+inline V in_order(V v, std::index_sequence<i...>) {
+  return shuffled<int(i * step % sizeof...(i))...>(v, v);
+}
 template <class T, size_t step, class V, size_t... k>
-inline V every_nth(const char* p, std::index_sequence<k...>) {
+inline V every_odd(const char* p, std::index_sequence<k...>) {
   constexpr auto lanes = std::make_index_sequence<sizeof(V) / sizeof(T)>{};
   V found = get<V>(p);
-  if constexpr (step == 2) found = evens_of<T>(found, get<V>(p + sizeof(V)), lanes);
-  else ((found = add_lanes<step, k + 1>(found, get<V>(p + (k + 1) * sizeof(V)), lanes)), ...);
-  return found;
+  ((found = add_lanes<step, k + 1>(found, get<V>(p + (k + 1) * sizeof(V)), lanes)), ...);
+  return in_order<step>(found, lanes);
 }
 
-// Every second, third or fourth element (one channel of pixels) from the i-th on, a register of `width` bytes at a
-// time. What lies between elements is read as well, so the last element is left out. Returns how many are done.
+// A register of every step-th element, from as many registers. Of an even step: of pairs of elements every second part
+// of the step, and of those the first.
 template <class T, size_t step, size_t width>
-size_t gather_every_nth(const char* __restrict from, char* __restrict to, size_t i, size_t n) {
-  constexpr size_t lanes = width / sizeof(T);
-  if constexpr (lanes > 0) {
-    for (; i + lanes < n; i += lanes) {
-      const char* p = from + step * i * sizeof(T);
-      put(to + i * sizeof(T), every_nth<T, step, Vec<T, lanes>>(p, std::make_index_sequence<step - 1>{}));
-    }
+inline Vec<T, width / sizeof(T)> every_nth(const char* p) {
+  using V = Vec<T, width / sizeof(T)>;
+  if constexpr (step == 1) {
+    return get<V>(p);
+  } else if constexpr (step % 2 == 1) {
+    return every_odd<T, step, V>(p, std::make_index_sequence<step - 1>{});
+  } else {
+    using Pair = std::conditional_t<sizeof(T) == 1, uint16_t, std::conditional_t<sizeof(T) == 2, uint32_t, uint64_t>>;
+    constexpr auto lanes = std::make_index_sequence<width / sizeof(T)>{};
+    if constexpr (step == 2) return evens_of<T>(get<V>(p), get<V>(p + width), lanes);
+    else return evens_of<T>((V)every_nth<Pair, step / 2, width>(p),
+                            (V)every_nth<Pair, step / 2, width>(p + step / 2 * width), lanes);
   }
-  return i;
 }
 
-// The same, with smaller registers for what is too short for large ones.
-template <class T, size_t step>
-size_t gather_every_nth(const char* from, char* to, size_t n) {
-  constexpr size_t width = step == 2 ? kBytes : kTwoSources<T>;
-  size_t i = gather_every_nth<T, step, width>(from, to, 0, n);
-  if constexpr (width == 64) i = gather_every_nth<T, step, 32>(from, to, i, n);
-  if constexpr (width >= 32) i = gather_every_nth<T, step, 16>(from, to, i, n);
-  return i;
+template <class V, size_t... i>
+inline V reversed(V v, std::index_sequence<i...>) {
+  return shuffled<int(sizeof...(i) - 1 - i)...>(v, v);
 }
 
 // Calls at(i) for pieces of n elements, n <= count, that begin at i; the last may overlap the one before.
@@ -99,9 +104,23 @@ inline void in_pieces(size_t count, size_t n, F at) {
   if (i < count) at(count - n);
 }
 
-template <class V, size_t... i>
-inline V reversed(V v, std::index_sequence<i...>) {
-  return shuffled<int(sizeof...(i) - 1 - i)...>(v, v);
+// Every step-th element, forwards or backwards, a register of `width` bytes at a time; the last one may overlap the one
+// before. What lies between elements is read as well, so the last element, or the first one backwards, is done singly.
+// Returns whether there is at least one register.
+template <class T, size_t step, size_t width>
+bool gather_by(const char* from, char* __restrict to, size_t n, bool backwards) {
+  constexpr size_t lanes = width / sizeof(T);
+  constexpr auto all = std::make_index_sequence<lanes>{};
+  if (n <= lanes) return false;
+  const ptrdiff_t stride = backwards ? -ptrdiff_t(step * sizeof(T)) : ptrdiff_t(step * sizeof(T));
+  const size_t single = backwards ? 0 : n - 1;
+  put(to + single * sizeof(T), get<T>(from + ptrdiff_t(single) * stride));
+  in_pieces(n - 1, lanes, [&](size_t at) {
+    const size_t i = at + backwards;
+    const auto found = every_nth<T, step, width>(from + ptrdiff_t(backwards ? i + lanes - 1 : i) * stride);
+    put(to + i * sizeof(T), backwards ? reversed(found, all) : found);
+  });
+  return true;
 }
 
 // Contiguous elements in reverse order, a register of `kWidth` bytes at a time; the last one may overlap the one
@@ -138,20 +157,61 @@ void gather_backwards(const char* __restrict from, char* __restrict to, size_t n
   copy_steps<T>(from, -ptrdiff_t(sizeof(T)), to, sizeof(T), n);
 }
 
+// Makes n elements contiguous that are `stride` bytes apart.
+template <class T>
+using Gather = void (*)(const char* from, ptrdiff_t stride, char* to, size_t n);
+
 // Without prefetch: loads of single elements overlap by themselves.
 template <class T>
-void gather_row(const char* __restrict from, ptrdiff_t stride, char* __restrict to, size_t n) {
-  constexpr auto item = ptrdiff_t(sizeof(T));
-  if (stride == item) {
+void gather_singly(const char* from, ptrdiff_t stride, char* to, size_t n) {
+  copy_steps<T>(from, stride, to, sizeof(T), n);
+}
+template <class T, size_t step>
+void gather_step(const char* from, ptrdiff_t stride, char* to, size_t n) {
+  constexpr size_t width = step == 2 ? kBytes : kGathered;
+  const bool backwards = stride < 0;
+  if constexpr (step == 1) {
+    if (backwards) return gather_backwards<T>(from, to, n);
     std::memcpy(to, from, n * sizeof(T));
-    return;
+  } else {
+    if (kGathered > 0 || !backwards) {
+      if (gather_by<T, step, width>(from, to, n, backwards)) return;
+      if (width == 64 && gather_by<T, step, 32>(from, to, n, backwards)) return;
+      if (width > 16 && gather_by<T, step, 16>(from, to, n, backwards)) return;
+    }
+    gather_singly<T>(from, stride, to, n);
   }
-  if (stride == -item) return gather_backwards<T>(from, to, n);
-  size_t i = 0;
-  if (stride == 2 * item) i = gather_every_nth<T, 2>(from, to, n);
-  if (stride == 3 * item) i = gather_every_nth<T, 3>(from, to, n);
-  if (stride == 4 * item) i = gather_every_nth<T, 4>(from, to, n);
-  copy_steps<T>(from + ptrdiff_t(i) * stride, stride, to + i * sizeof(T), item, n - i);
+}
+
+// The largest distance of elements that are gathered by registers. Single loads of elements that are farther apart take
+// no longer. Measured on Zen 4, where both wait for L2 then:
+//
+//   bytes of an element    step    ns for an element from L2: by registers, by single loads
+//   1                      5       0.05, 0.20
+//   1                      16      0.17, 0.27
+//   2                      5       0.11, 0.21
+//   2                      8       0.17, 0.28
+//   4                      3       0.13, 0.17
+//   4                      4       0.17, 0.17
+constexpr ptrdiff_t kNear = 16;  // bytes
+template <class T>
+constexpr size_t kLargestStep = kGathered == 0 ? 2 : kNear / sizeof(T);
+
+template <class T, size_t... before>
+Gather<T> find_gather(size_t step, std::index_sequence<before...>) {
+  static constexpr Gather<T> by_registers[] = {gather_step<T, before + 1>...};
+  return by_registers[step - 1];
+}
+template <class T>
+Gather<T> find_gather(ptrdiff_t stride) {
+  const auto distance = size_t(stride < 0 ? -stride : stride), step = distance / sizeof(T);
+  if (distance % sizeof(T) != 0 || step == 0 || step > kLargestStep<T>) return gather_singly<T>;
+  return find_gather<T>(step, std::make_index_sequence<kLargestStep<T>>{});
+}
+
+template <class T>
+void gather_row(const char* from, ptrdiff_t stride, char* to, size_t n) {
+  find_gather<T>(stride)(from, stride, to, n);
 }
 
 // Short rows of contiguous bytes: each is two words that overlap.

@@ -45,31 +45,27 @@ constexpr Report report_of(Element element, Policy policy) {
 // for the whole row.
 enum class Access { contiguous, every_second, strided, broadcast };
 
-// At most one is `broadcast`; `strided` is of elements from kLeastStrided on, and never with `every_second`.
+// At most one is `broadcast`; `strided` is never with `every_second`.
 struct Accesses {
   Access a = Access::contiguous, b = Access::contiguous;
 };
-constexpr size_t kLeastStrided = 4;  // bytes of an element; smaller ones are sooner gathered
 
-// What the kernel has loops for; for the rest, operands are gathered first. Loops for everything would be 860 for each
-// instruction set instead of 581, for calls that are rare.
+// What the kernel has loops for. Strided operands are gathered, a few elements at a time, for the loops of contiguous
+// ones; so are those of every second element in the rest.
 //
 //   policy                    accesses of A and B
-//   wrap                      all of the above
+//   wrap                      all but strided
 //   error, saturate, widen    contiguous or broadcast; every second with contiguous or every second
 //   count, and all tables     contiguous or broadcast
-constexpr bool reads_strided(Element element, Policy policy) {
-  return policy == Policy::wrap && element != Element::table && item_size(element) >= kLeastStrided;
-}
 constexpr bool reads_every_second(Element element, Policy policy, bool has_broadcast) {
   if (element == Element::table) return false;
   return policy == Policy::wrap || (policy != Policy::count && !has_broadcast);
 }
+constexpr bool is_strided(Accesses x) { return x.a == Access::strided || x.b == Access::strided; }
 constexpr bool has_loop(Element element, Policy policy, Accesses x) {
   const bool has_broadcast = x.a == Access::broadcast || x.b == Access::broadcast;
   const bool has_every_second = x.a == Access::every_second || x.b == Access::every_second;
-  if (x.a == Access::broadcast && x.b == Access::broadcast) return false;
-  if (x.a == Access::strided || x.b == Access::strided) return reads_strided(element, policy) && !has_every_second;
+  if ((x.a == Access::broadcast && x.b == Access::broadcast) || is_strided(x)) return false;
   return !has_every_second || reads_every_second(element, policy, has_broadcast);
 }
 

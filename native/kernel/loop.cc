@@ -31,6 +31,8 @@ constexpr int kLinesPerTurn = kBytes / 8;  // the loop is unrolled to so many ca
 constexpr size_t kPrefetchDistance = 3072;      // bytes; at 2048 AVX2 takes 1.4 times as long in place
 constexpr size_t kStorePrefetchDistance = 512;  // bytes
 constexpr size_t kWorthAligning = 4096;         // bytes of result
+constexpr size_t kLinesGathered = 2560;         // bytes of an operand's lines
+constexpr size_t kLeastGathered = 64, kMostGathered = 512;  // elements
 constexpr int kIntoL1 = 3, kIntoL2 = 2;  // caches, as __builtin_prefetch counts them
 // With small registers a cache line takes so many instructions that every prefetch pays.
 constexpr bool kPrefetchesLess = kBytes > 16;
@@ -50,10 +52,9 @@ struct Source {
   static constexpr size_t kStep = (access == Access::every_second ? 2 : 1) * sizeof(T);
   static constexpr size_t kLanes = sizeof(V) / sizeof(T);
   const char* p;
-  ptrdiff_t stride;  // bytes, where the access is strided
   V same{};
 
-  Source(const char* at, ptrdiff_t bytes) : p(at), stride(bytes) {
+  explicit Source(const char* at) : p(at) {
     if constexpr (access == Access::broadcast) same = V{} + get<T>(at);
   }
   // The last element of every second one is not loaded with a whole register: behind it there may be no memory.
@@ -61,7 +62,6 @@ struct Source {
   V full(size_t i) const {
     if constexpr (access == Access::broadcast) return same;
     if constexpr (access == Access::contiguous) return get<V>(p + i * kStep);
-    if constexpr (access == Access::strided) return load_strided(i);
     return evens(get<V>(p + i * kStep), get<V>(p + i * kStep + sizeof(V)));
   }
   // The same as the trait takes it.
@@ -75,7 +75,6 @@ struct Source {
   template <Traffic traffic = Traffic::in_cache>
   void prefetch(size_t i, ptrdiff_t bytes) const {
     constexpr int cache = traffic == Traffic::beyond ? kIntoL2 : kIntoL1;
-    if constexpr (access == Access::strided) return;  // loads of single elements overlap by themselves
     if constexpr (access != Access::broadcast) __builtin_prefetch(p + i * kStep + bytes, 0, cache);
     if constexpr (access == Access::every_second) __builtin_prefetch(p + i * kStep + bytes + kCacheLine, 0, cache);
   }
@@ -85,7 +84,6 @@ struct Source {
     if constexpr (access == Access::broadcast && !zeros) return same;
     if constexpr (access == Access::broadcast) return load_part<V>(reinterpret_cast<const char*>(&same), n * sizeof(T));
     if constexpr (access == Access::contiguous) return load_part<V>(p + i * kStep, n * sizeof(T));
-    if constexpr (access == Access::strided) return one_by_one(i, n);
     return evens_in_part<V, T>(p + i * kStep, n);
   }
   // Where the same lie in memory: in `buffer` where the operand does not have them so.
@@ -97,28 +95,6 @@ struct Source {
 
  private:
   static V evens(V low, V high) { return evens_of<T>(low, high, std::make_index_sequence<kLanes>{}); }
-  V load_strided(size_t i) const {
-#if defined(__AVX512FP16__)
-    // The gather instruction. CPUs that have float16 as well have no microcode patch that makes it slow.
-    const __m512i eight = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(stride));
-    const char* from = p + ptrdiff_t(i) * stride;
-    if constexpr (sizeof(T) == 8) return (V)_mm512_i64gather_epi64(eight, from, 1);
-    if constexpr (sizeof(T) == 4 && kLanes == 8) return (V)_mm512_i64gather_epi32(eight, from, 1);
-    if constexpr (sizeof(T) == 4 && kLanes == 16) {
-      const __m256i low = _mm512_i64gather_epi32(eight, from, 1);
-      return (V)_mm512_inserti64x4(_mm512_castsi256_si512(low), _mm512_i64gather_epi32(eight, from + 8 * stride, 1), 1);
-    }
-#endif
-    return one_by_one(i, kLanes);
-  }
-  V one_by_one(size_t i, size_t n) const {
-    V found{};
-#pragma GCC unroll 16
-    for (size_t k = 0; k < kLanes; ++k) {
-      if (k < n) found[k] = get<T>(p + ptrdiff_t(i + k) * stride);
-    }
-    return found;
-  }
 };
 
 // Overflow over a block: an OR of all registers' flags, or the number of their sign bits.
@@ -159,8 +135,6 @@ class Tally {
   size_t sum_ = 0, added_ = 0;
 };
 
-constexpr bool is_stepped(Access access) { return access == Access::every_second || access == Access::strided; }
-
 // From a row to the later one that lies so many bytes of rows ahead, not counting the gaps between rows.
 inline ptrdiff_t distance_in_rows(size_t bytes, size_t row, ptrdiff_t step) {
   return ptrdiff_t((bytes + row - 1) / row) * step;
@@ -200,13 +174,12 @@ inline void row(Trait trait, const Block& block, const PrefetchDistances& distan
   using Result = typename Trait::Result;
   using A = Source<Operand, In, access_a>;
   using B = Source<Operand, In, access_b>;
-  const A from_a(a, block.a_stride);
-  const B from_b(b, block.b_stride);
+  const A from_a(a);
+  const B from_b(b);
   const size_t n = block.n;
   constexpr size_t less = A::kLess | B::kLess;
-  constexpr bool has_strided = access_a == Access::strided || access_b == Access::strided;
   // Of these a call would make rows of 9 to 200 elements up to 1.17 times as slow.
-  constexpr bool is_commonest = Trait::wraps && !is_stepped(access_a) && !is_stepped(access_b) &&
+  constexpr bool is_commonest = Trait::wraps && access_a != Access::every_second && access_b != Access::every_second &&
                                 (traffic == Traffic::in_l1 || traffic == Traffic::in_cache);
   constexpr bool calls = kCallsForParts && !is_commonest;
   // A store waits for its line to come into L1, and all later stores wait behind it.
@@ -252,7 +225,7 @@ inline void row(Trait trait, const Block& block, const PrefetchDistances& distan
     overflows.add(over);
   };
   constexpr size_t in_line = kCacheLine / sizeof(Result), line = in_line * Trait::lanes;
-  if constexpr (traffic != Traffic::in_l1 && less == 0 && !has_strided) {
+  if constexpr (traffic != Traffic::in_l1 && less == 0) {
 #pragma GCC unroll kLinesPerTurn
     for (; i + line <= n; i += line) {
       prefetch(i);
@@ -279,7 +252,7 @@ constexpr size_t kShortRow = 8;  // registers
 template <class Trait>
 bool is_short(const Block& block, Accesses accesses) {
   constexpr size_t lanes = Trait::lanes;
-  const bool by_registers = !is_stepped(accesses.a) && !is_stepped(accesses.b);
+  const bool by_registers = accesses.a != Access::every_second && accesses.b != Access::every_second;
   return can_be_short<Trait> && by_registers && block.rows > 1 && block.n >= lanes && block.n <= kShortRow * lanes;
 }
 
@@ -297,8 +270,8 @@ inline void short_rows(Trait trait, const Block& block, bool prefetches, Overflo
   typename Trait::Result over{};
   for (size_t r = 0; r < block.rows;
        ++r, a += block.a_row_stride, b += block.b_row_stride, out += block.out_row_stride) {
-    const Source<Operand, In, access_a> from_a(a, 0);
-    const Source<Operand, In, access_b> from_b(b, 0);
+    const Source<Operand, In, access_a> from_a(a);
+    const Source<Operand, In, access_b> from_b(b);
     auto at = [&](size_t i) __attribute__((always_inline)) {
       const auto d = trait(from_a.full(i), from_b.full(i), over);
       overflows.add(over);
@@ -345,7 +318,6 @@ template <class F>
 inline size_t with_access(Access access, F f) {
   if (access == Access::contiguous) return f(std::integral_constant<Access, Access::contiguous>{});
   if (access == Access::every_second) return f(std::integral_constant<Access, Access::every_second>{});
-  if (access == Access::strided) return f(std::integral_constant<Access, Access::strided>{});
   return f(std::integral_constant<Access, Access::broadcast>{});
 }
 
@@ -354,11 +326,9 @@ size_t loop_of(Trait trait, const Block& block, Accesses accesses, bool prefetch
   return with_access(accesses.a, [&](auto a) {
     return with_access(accesses.b, [&](auto b) -> size_t {
       constexpr Access x = decltype(a)::value, y = decltype(b)::value;
-      constexpr bool has_strided = x == Access::strided || y == Access::strided;
       constexpr bool has_every_second = x == Access::every_second || y == Access::every_second;
       // What is rare has one loop for all traffic.
-      constexpr bool is_rare =
-          has_strided || (has_every_second && (traffic == Traffic::in_l1 || (!Trait::wraps && x != y)));
+      constexpr bool is_rare = has_every_second && (traffic == Traffic::in_l1 || (!Trait::wraps && x != y));
       if constexpr (!has_loop(Trait::element, Trait::policy, {x, y})) return 0;
       else return loop<Trait, x, y, is_rare ? Traffic::in_cache : traffic>(trait, block, prefetches);
     });
@@ -393,25 +363,138 @@ size_t run_trait(Trait trait, const Block& block, Accesses accesses, Traffic tra
   return loop_of<Trait, Traffic::in_cache>(trait, block, accesses);
 }
 
-template <class Trait>
-size_t run(const void*, const Block& block, Accesses accesses, Traffic traffic) {
-  return run_trait(Trait{}, block, accesses, traffic);
+// From element to element of a row, in bytes.
+inline ptrdiff_t step_of(Access access, ptrdiff_t stride, size_t item) {
+  return access == Access::strided ? stride : access == Access::broadcast ? 0 : ptrdiff_t(item);
 }
 
-#if defined(__AVX512FP16__)
-template <class Trait>
-size_t run_strided(const void*, const Block& block, Accesses accesses, Traffic) {
-  if (accesses.a == Access::broadcast)
-    return loop<Trait, Access::broadcast, Access::strided, Traffic::in_cache>({}, block);
-  if (accesses.b == Access::broadcast)
-    return loop<Trait, Access::strided, Access::broadcast, Traffic::in_cache>({}, block);
-  if (accesses.a == Access::contiguous)
-    return loop<Trait, Access::contiguous, Access::strided, Traffic::in_cache>({}, block);
-  if (accesses.b == Access::contiguous)
-    return loop<Trait, Access::strided, Access::contiguous, Traffic::in_cache>({}, block);
-  return loop<Trait, Access::strided, Access::strided, Traffic::in_cache>({}, block);
+// Calls f(a, b, out) for each row.
+template <class F>
+inline void in_rows(const Block& block, F f) {
+  for (size_t r = 0; r < block.rows; ++r) {
+    const auto row = ptrdiff_t(r);
+    f(block.a + row * block.a_row_stride, block.b + row * block.b_row_stride, block.out + row * block.out_row_stride);
+  }
 }
-#endif
+
+// One operand of run_gathered().
+template <class T>
+struct Pieces {
+  const ptrdiff_t stride;
+  const Gather<T> gather;  // nullptr where nothing is gathered
+  const Access access;     // of what the loop reads
+  alignas(kCacheLine) char buffer[kMostGathered * 3 / 2 * sizeof(T)];
+
+  Pieces(Access own, ptrdiff_t bytes)
+      : stride(step_of(own, bytes, sizeof(T))),
+        gather(own == Access::strided ? find_gather<T>(bytes) : nullptr),
+        access(own == Access::strided ? Access::contiguous : own) {}
+
+  const char* bring(const char* row, size_t i, size_t n) {
+    const char* from = row + ptrdiff_t(i) * stride;
+    if (gather == nullptr) return from;
+    gather(from, stride, buffer, n);
+    return buffer;
+  }
+  // Elements in so many bytes of cache lines.
+  size_t fitting(size_t bytes) const {
+    const auto distance = size_t(stride < 0 ? -stride : stride);
+    return distance == 0 ? kMostGathered : bytes / (distance < kCacheLine ? distance : kCacheLine);
+  }
+};
+
+// Strided operands. Pieces are short, so that both operands' lines are read in turn: longer ones, from memory, took up
+// to twice as long on Zen 4. They end on cache lines of the result, where stores should.
+template <class Trait>
+size_t run_gathered(Trait trait, const Block& block, Accesses accesses, Traffic traffic) {
+  using In = typename Trait::In;
+  using Out = typename Trait::Out;
+  Pieces<In> from_a(accesses.a, block.a_stride), from_b(accesses.b, block.b_stride);
+  const size_t a_fits = from_a.fitting(kLinesGathered), b_fits = from_b.fitting(kLinesGathered);
+  const size_t fits = (a_fits < b_fits ? a_fits : b_fits) / kLeastGathered * kLeastGathered;
+  const size_t most = fits < kLeastGathered ? kLeastGathered : fits < kMostGathered ? fits : kMostGathered;
+  const bool aligns = traffic == Traffic::streamed || block.n * sizeof(Out) >= kWorthAligning;
+  size_t count = 0;
+  in_rows(block, [&](const char* a, const char* b, char* out) {
+    const size_t before = aligns ? reinterpret_cast<uintptr_t>(out) % kCacheLine / sizeof(Out) : 0;
+    for (size_t i = 0, end = most - before; i < block.n; i = end, end += most) {
+      if (end + most / 2 > block.n) end = block.n;
+      const char* const x = from_a.bring(a, i, end - i);
+      const char* const y = from_b.bring(b, i, end - i);
+      const Block piece{x, y, out + i * sizeof(Out), end - i};
+      count += run_trait(trait, piece, {from_a.access, from_b.access}, traffic);
+    }
+  });
+  return count;
+}
+
+template <class Trait>
+inline void row_singly(const char* a, ptrdiff_t a_step, const char* b, ptrdiff_t b_step, char* out, size_t n) {
+  using T = typename Trait::In;
+#pragma GCC unroll 4
+  for (size_t i = 0; i < n; ++i, a += a_step, b += b_step) {
+    put(out + i * sizeof(T), Trait::one(get<T>(a), get<T>(b)));
+    asm volatile("");  // registers that are put together of single elements would take twice as long
+  }
+}
+
+// Elements that are far apart, one at a time: single loads of both operands overlap, and there is no buffer. From L3 that
+// is 1.1 to 1.3 times as fast as gathering, on Zen 4.
+template <class Trait>
+size_t run_singly(const Block& block, ptrdiff_t a_step, ptrdiff_t b_step) {
+  in_rows(block, [&](const char* a, const char* b, char* out) {
+    row_singly<Trait>(a, a_step, b, b_step, out, block.n);
+  });
+  return 0;
+}
+
+// Both operands of one small step, without a buffer.
+template <class Trait, size_t step>
+size_t run_steps(Trait trait, const Block& block) {
+  using T = typename Trait::In;
+  constexpr auto stride = ptrdiff_t(step * sizeof(T));
+  in_rows(block, [&](const char* a, const char* b, char* out) {
+    typename Trait::Result over{};
+    size_t i = 0;
+    // What lies between elements is read as well, so the last element is left out.
+    for (; i + Trait::lanes < block.n; i += Trait::lanes, a += step * kBytes, b += step * kBytes) {
+      put(out + i * sizeof(T), trait(every_nth<T, step, kBytes>(a), every_nth<T, step, kBytes>(b), over));
+    }
+    row_singly<Trait>(a, stride, b, stride, out + i * sizeof(T), block.n - i);
+  });
+  return 0;
+}
+
+inline bool is_far(ptrdiff_t stride) { return stride > kNear || stride < -kNear; }
+
+inline bool gathers(Accesses accesses) { return accesses.a == Access::strided || accesses.b == Access::strided; }
+
+// Which loop strided operands have, the first line that holds:
+//
+//   condition                                    loop          measured reason, on Zen 4
+//   both of 3 or of 4 elements of 4 bytes        run_steps     up to 1.2 times as fast as single elements
+//   one of more than 16 bytes, and no overflow   run_singly    1.1 to 1.3 times as fast as by way of a buffer
+//   to report, nor small floats
+//   any other                                    run_gathered  small elements are gathered by registers
+template <class Trait>
+size_t run_strided(Trait trait, const Block& block, Accesses accesses, Traffic traffic) {
+  if constexpr (Trait::takes_one) {
+    constexpr size_t item = sizeof(typename Trait::In);
+    const ptrdiff_t a = step_of(accesses.a, block.a_stride, item), b = step_of(accesses.b, block.b_stride, item);
+    if constexpr (item == 4 && kGathered > 0) {
+      if (a == b && a == 3 * ptrdiff_t(item)) return run_steps<Trait, 3>(trait, block);
+      if (a == b && a == 4 * ptrdiff_t(item)) return run_steps<Trait, 4>(trait, block);
+    }
+    if (is_far(a) || is_far(b)) return run_singly<Trait>(block, a, b);
+  }
+  return run_gathered(trait, block, accesses, traffic);
+}
+
+template <class Trait>
+size_t run(const void*, const Block& block, Accesses accesses, Traffic traffic) {
+  if (gathers(accesses)) return run_strided(Trait{}, block, accesses, traffic);
+  return run_trait(Trait{}, block, accesses, traffic);
+}
 
 template <bool stream>
 void copy_aligned(const char* from, char* to, size_t bytes) {
@@ -442,23 +525,13 @@ extern const Routines routines;
 namespace MINUEND_ISA {
 namespace {
 
-// What this instruction set adds to another: arithmetic in float16; on x86 rounding to bfloat16 and CPUs whose gather
-// instruction is quick as well. All else would be the same loops once more.
+// What this instruction set adds to another: arithmetic in float16; on x86 rounding to bfloat16 as well. All else would
+// be the same loops once more.
 template <class Op>
 Kernel find_of(Operator op, Element element, Policy policy, Accesses accesses) {
   if (element == Element::f16) return find_float<Float16<Op>>(policy);
 #if defined(__AVX512FP16__)
   if (element == Element::bf16) return find_float<Half<Op, Bfloat16>>(policy);
-  const bool has_strided = accesses.a == Access::strided || accesses.b == Access::strided;
-  if (has_strided && policy == Policy::wrap) {
-    switch (element) {
-      case Element::f32: return run_strided<Ieee<Op, Element::f32, float>>;
-      case Element::f64: return run_strided<Ieee<Op, Element::f64, double>>;
-      case Element::i32: case Element::u32: return run_strided<Modular<Op, Element::u32, Policy::wrap>>;
-      case Element::i64: case Element::u64: return run_strided<Modular<Op, Element::u64, Policy::wrap>>;
-      default: break;
-    }
-  }
 #endif
   return MINUEND_ADDS_TO::routines.find(op, element, policy, accesses);
 }
@@ -480,6 +553,7 @@ Kernel find_integer(Policy policy) {
 template <Policy policy>
 size_t run_table(const void* table, const Block& block, Accesses accesses, Traffic) {
   const Tabulated<policy> trait{{}, static_cast<const uint8_t*>(table)};
+  if (gathers(accesses)) return run_gathered(trait, block, accesses, Traffic::in_l1);
   return loop_of<Tabulated<policy>, Traffic::in_l1>(trait, block, accesses, false);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -74,6 +75,16 @@ MINUEND_PLAN_INLINE size_t run_range(const Views& views, const Traversal& traver
 const CacheSizes kCaches = cache_sizes();
 const bool kIsAmd = is_amd();
 
+// Bytes of cache lines for an element of an operand: what lies in between is read as well.
+size_t in_lines(const Layout& l, const ptrdiff_t* strides, size_t item) {
+  size_t least = 0;
+  for (int i = 0; i < l.rank; ++i) {
+    const auto stride = size_t(std::abs(strides[i]));
+    if (l.size[i] > 1 && stride > 0 && (least == 0 || stride < least)) least = stride;
+  }
+  return std::max(std::min(least, kCacheLine), item);
+}
+
 // Bytes of an operand, each element once.
 size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
   for (int i = 0; i < l.rank; ++i) item *= strides[i] == 0 ? 1 : l.size[i];
@@ -125,7 +136,9 @@ Traffic choose_traffic(const Work& work, size_t elements) {
 }
 
 size_t bytes_of(const Work& work, size_t elements) {
-  return elements * (2 * item_size(work.element) + result_size(work.element, work.policy));
+  const Layout& l = work.layout;
+  const size_t item = item_size(work.element);
+  return elements * (in_lines(l, l.a, item) + in_lines(l, l.b, item) + result_size(work.element, work.policy));
 }
 
 size_t outer_count(const Layout& l, const Traversal& traversal) {

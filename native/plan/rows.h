@@ -21,9 +21,10 @@ struct Strides {
 //   one element for the row                           broadcast     one load instead of one for each register
 //   contiguous                                        contiguous
 //   stride 2, and the kernel has the loop (kernel.h)  every second  gathered first, it takes up to four times as long
-//   4 bytes or more, wrap; neither backwards alone    strided       loads into registers are quicker than a buffer;
-//   nor one row for many                                            smaller elements are sooner gathered
-//   any other                                         gathered      into a buffer, then contiguous
+//   any other stride, in a contiguous result; not     strided       the kernel reads the lines of both operands in turn
+//   backwards alone, nor one row for many
+//   any other                                         gathered      into a buffer, then contiguous: 1.2 to 2.7 times as
+//                                                                   fast backwards
 //
 // A result that is not contiguous along the row is computed in a buffer and scattered. Rows that are short, and whose
 // results follow one another, are joined: one row to the kernel.
@@ -48,10 +49,9 @@ class Rows : public KernelTraversal {
     // Elements at odd addresses straddle cache lines: they are streamed as bytes.
     buffers_result_ = streams() && !joined_ && out_is_contiguous_ && writes_ &&
                       reinterpret_cast<uintptr_t>(work.out) % result_ != 0 && n_ * result_ >= kBuffer;
-    read_as(accesses(!joined_ && out_is_contiguous_ && !buffers_result_ && reads_strided(element_, policy_)));
-    const bool has_strided = accesses_.a == Access::strided || accesses_.b == Access::strided;
-    direct_ = !joined_ && out_is_contiguous_ && !buffers_result_ &&
-              (has_strided || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
+    const bool may_be_direct = !joined_ && out_is_contiguous_ && !buffers_result_;
+    read_as(accesses(may_be_direct));
+    direct_ = may_be_direct && (is_strided(accesses_) || (is_direct(a_, repeat_a_) && is_direct(b_, repeat_b_)));
     // Rows that share cache lines with the next ones are streamed only if they are long.
     const bool streams_rows =
         joined_ || rows_ == 1 || out_.outer % ptrdiff_t(kCacheLine) == 0 || n_ * result_ >= kLeastStreamedRow;
@@ -73,7 +73,8 @@ class Rows : public KernelTraversal {
  private:
   // Two columns of one matrix share cache lines, which should still be in L1 when the second is gathered.
   static constexpr size_t kGathered = 32 << 10;  // bytes of lines
-  static constexpr size_t kLeastPiece = 128;     // elements
+  static constexpr size_t kInTurn = kBuffer;     // bytes of lines of one operand
+  static constexpr size_t kLeastPiece = 128, kShortRow = 32;  // elements
 
   static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
   // What the kernel reads without a buffer.
@@ -100,6 +101,10 @@ class Rows : public KernelTraversal {
     if (b || f.b == Access::every_second) f.b = Access::strided;
     return f;
   }
+  // Whether an operand's rows lie closer together than its elements: many rows are sooner gathered at once.
+  bool rows_share_lines() const {
+    return std::abs(a_.outer) < std::abs(a_.inner) || std::abs(b_.outer) < std::abs(b_.inner);
+  }
   // Bytes of cache lines for each element to be gathered; 0 if none is.
   size_t in_lines(const Strides& s, bool repeats) const {
     return is_direct(s, repeats) ? 0 : std::min(size_t(std::abs(s.inner)), kCacheLine);
@@ -118,7 +123,8 @@ class Rows : public KernelTraversal {
       return false;
     }
     const bool gathers = !is_direct(a_, a_.inner == 0) || !is_direct(b_, b_.inner == 0);
-    if (n_ * item_ < kCacheLine || (gathers && n_ <= kChunk / 2))
+    const bool longer = is_backwards(a_) || is_backwards(b_) || rows_share_lines();
+    if (n_ * item_ < kCacheLine || (gathers && n_ <= (longer ? kChunk / 2 : kShortRow)))
       return true;  // else a short row has at least a register
     auto spread = [&](const Strides& s) { return is_run(s) || s.inner == 0; };
     if (n_ <= 16 && spread(a_) && spread(b_)) return true;
@@ -137,10 +143,12 @@ class Rows : public KernelTraversal {
     return run_gathered(a, b, out, rows, n);
   }
 
-  // Joined rows.
+  // Joined rows: as many at a time as fit the buffer, or as few as read the lines of both operands in turn.
   size_t run_joined(const char* a, const char* b, char* out, size_t rows, size_t n) const {
     Gathered a_buffer, b_buffer;
-    const size_t step = kBuffer / (n * item_);
+    const size_t lines = rows_share_lines() ? 0 : n * std::max(in_lines(a_, a_.inner == 0), in_lines(b_, b_.inner == 0));
+    const size_t fits = kBuffer / (n * item_);
+    const size_t step = lines * fits <= kInTurn ? fits : std::max(kInTurn / lines, size_t(1));
     size_t count = 0;
     for (size_t r = 0; r < rows; r += step) {
       const size_t k = std::min(step, rows - r);

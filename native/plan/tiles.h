@@ -90,6 +90,7 @@ class Tiles : public KernelTraversal {
                                                   // streamed, two goes for a tile take longer
   static constexpr size_t kFieldSide = 4;             // tiles along a field
   static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
+  static constexpr size_t kLarge = 4;             // bytes of an element that is sooner read one by one
   static constexpr size_t kFarthest = 4096;       // bytes from column to column of a few rows
   static constexpr size_t kTlbPages = 1024;          // that the TLB holds
   static constexpr size_t kSecondCache = 1 << 20;  // bytes
@@ -110,7 +111,7 @@ class Tiles : public KernelTraversal {
     const size_t rows = work.layout.size[outer], columns = work.layout.size[work.layout.rank - 1];
     const size_t item = item_size(work.element), distance = size_t(std::abs(across));
     const bool follows = down == ptrdiff_t(item);
-    if (rows >= kFew && columns >= kFew) return follows || item < kLeastStrided || columns > cached_lines(distance);
+    if (rows >= kFew && columns >= kFew) return follows || item < kLarge || columns > cached_lines(distance);
     if (!follows) return false;
     if (columns < kFew) return columns < rows && is_joined(work, outer);
     const size_t most = item < 8 && rows > item / 2 ? kFarthest : kFew * item;
@@ -168,16 +169,12 @@ class Tiles : public KernelTraversal {
 
   bool is_transposed(ptrdiff_t outer, ptrdiff_t inner) const { return runs_across(outer, inner, ptrdiff_t(item_)); }
 
-  // What is not is_transposed may be read without a buffer, which is sooner done than gathering a few elements of a
-  // row.
+  // What is not is_transposed is gathered by the kernel.
   Access access(ptrdiff_t outer, ptrdiff_t inner, bool repeats) const {
     if (repeats) return Access::broadcast;
     const bool brought = inner == 0 || is_contiguous(inner) || is_transposed(outer, inner);
     const bool is_row = !joined_ || outer == inner * ptrdiff_t(pitch_);
-    const bool backwards = inner == -ptrdiff_t(item_);
-    return brought || !is_row || backwards || streams() || !reads_strided(element_, policy_)
-               ? Access::contiguous
-               : Access::strided;
+    return brought || !is_row || streams() ? Access::contiguous : Access::strided;
   }
 
   // Whether the kernel is given one element for a row.
