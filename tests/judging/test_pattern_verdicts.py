@@ -141,6 +141,13 @@ def test_what_a_normalisation_takes_along_is_no_other_reader():
     assert decided["graph.node[7]"] == "Add(x, scalar) - array"
 
 
+def test_a_reader_that_no_output_needs_keeps_nothing_apart():
+    """OpenVINO removes it, and fuses what it read as if it were not there."""
+    for dead in ("Relu(t)", "Neg(t)", "Sub(t, x)"):
+        text = model(f"t = Mul(x, v) y = Sub(t, v) z = {dead}")
+        assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers"] + ["ok"] * dead.startswith("Sub")
+
+
 def test_an_infinite_number_in_a_softmax_is_an_edge_on_openvino():
     """A random graph was run: where a row holds inf, openvino 2026.4.1 gives 0 for NaN, and no node by itself does."""
     body = "m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) t = Exp(d) n = Constant<value = int64[1] {-1}>() "

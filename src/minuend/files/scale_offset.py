@@ -25,10 +25,11 @@ def check(a: About, b: About) -> None:
         )
 
     for what in a.conventions.keys() & b.conventions.keys():
-        x, y = a.conventions[what], b.conventions[what]
-        if x != y:
+        mine, other = a.conventions[what], b.conventions[what]
+        if mine != other:
             raise FileFormatError(
-                f"A and B are not read alike: {what} is {x} in A and {y} in B; bring one of them to the other's first"
+                f"A and B are not read alike: {what} is {mine} in A and {other} in B; bring one of them to the other's "
+                "first"
             )
     if a.origin and b.origin and a.origin != b.origin:
         raise FileFormatError(

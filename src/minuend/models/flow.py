@@ -81,7 +81,7 @@ class Flow:
 
     @cached_property
     def plain(self) -> tuple[Flow, Sequence[int]]:
-        """The flow as runtimes have it: what hands a value on as it is goes, and equal nodes are one.
+        """The flow as runtimes have it: equal nodes are one, and what hands a value on or serves no output is gone.
 
         Returns:
             The flow, with an empty step for each node that goes, and the number of each node's step in it.
@@ -90,7 +90,12 @@ class Flow:
         first: dict[tuple[str, tuple[str, ...]], int] = {}
         steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
         places: list[int] = []
+        live = self._live()
         for i, (operator, inputs, outputs) in enumerate(self.steps):
+            if i not in live:
+                places.append(i)
+                steps.append(("", (), ()))
+                continue
             given = tuple(names.get(name, name) for name in inputs)
             place = first.setdefault((operator, given), i) if operator in _MERGED else i
             same = given[0] if self._hands_on(operator, inputs, outputs) else (*self.steps[place][2], "")[0]
@@ -102,6 +107,16 @@ class Flow:
                 steps.append(("", (), ()))
         outputs_ = [names.get(name, name) for name in self.outputs]
         return replace(self, steps=steps, outputs=outputs_), places
+
+    def _live(self) -> Collection[int]:
+        """The numbers of the steps that an output of the scope is made by; all, where none is known."""
+        waiting = [made for name in self.outputs if (made := self.maker_of(name)) is not None]
+        found = set(waiting)
+        while waiting:
+            makers = {made for name in self.steps[waiting.pop()][1] if (made := self.maker_of(name)) is not None}
+            waiting += makers - found
+            found |= makers
+        return found or range(len(self.steps))
 
     def _hands_on(self, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
         if not inputs or not outputs:

@@ -122,6 +122,8 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
     plain, places = flow.plain
+    if not plain.steps[places[index]][0]:  # no output needs it
+        plain, places = flow, range(len(flow.steps))
     views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
     both = _constants(flow, index)
     parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains)
