@@ -50,7 +50,7 @@ NAMED = True
 
 _NODATA, _METADATA = 42113, 42112
 _WHITE, _PALETTE = 0, 3
-_ORIENTATION, _TOP_LEFT = 274, 1
+_PHOTOMETRIC, _ORIENTATION, _TOP_LEFT = 262, 274, 1
 _MASK = 4
 _AUXILIARY = 1 | _MASK
 """Of a page: it is an overview, or a mask, of another one."""
@@ -285,9 +285,9 @@ def _about(
 
 def _conventions(page: TiffPage) -> dict[str, str]:
     """Which grey 0 is, and which corner of the picture the first pixel is (TIFF 6.0, Orientation)."""
-    number = _value(page, _ORIENTATION)
+    number, grey = _value(page, _ORIENTATION), _value(page, _PHOTOMETRIC)
     corner = number if isinstance(number, int) else _TOP_LEFT
-    return {"0": "white" if page.photometric == _WHITE else "black", "Orientation": str(int(corner))}
+    return {"0": "white" if grey == _WHITE else "black", "Orientation": str(int(corner))}
 
 
 def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:

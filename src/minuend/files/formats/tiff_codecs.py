@@ -30,7 +30,7 @@ _LOSSY = (
 """Those that may lose digits, as their writer chose: the file does not say in every case whether they did."""
 
 
-_YCBCR, _GREY = 6, 1
+_YCBCR, _GREY, _RGB, _COLOURS = 6, 1, 2, 3
 _SEPARATE = 2
 _LERC = 34887
 _JPEG = {code for code, name in _LOSSY.items() if name == "JPEG"}
@@ -68,6 +68,8 @@ def adapt(page: TiffPage, path: str) -> None:
     """Have the package decode pixels as GDAL does, where it decodes them otherwise."""
     if page.compression in _JPEG and page.planarconfig == _SEPARATE:
         page.photometric = _GREY  # each plane is a grey picture, whatever they are together
+    elif page.compression in _JPEG and page.photometric <= _GREY and page.samplesperpixel == _COLOURS:
+        page.photometric, page.extrasamples = _RGB, ()  # greys in threes, which libjpeg takes for YCbCr
     if page.compression == _LERC:
         page.decode = _lerc(page.decode, np.dtype(page.dtype), need("imagecodecs", "tiff", path).lerc_decode)
 
