@@ -148,6 +148,20 @@ def test_a_reader_that_no_output_needs_keeps_nothing_apart():
         assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers"] + ["ok"] * dead.startswith("Sub")
 
 
+def test_a_normalisation_of_float16_between_nodes_and_a_resize_that_rounds_are_not_known_to_be_rounded():
+    """Both were ok: onnxruntime computes the first in float32 there; the second was measured where it moves numbers."""
+    between = "s = Add(x, c) m = LayerNormalization(s, v) y = Sub(m, e)"
+    halves = (
+        "<float16 c = {16384}, float16 e = {15360}, float16[8] v = {15368,15794,15484,15673,14499,15449,15591,15445}>"
+    )
+    text = model(between, dtype="float16").replace(CONSTANTS.replace("float", "float16"), halves)
+    assert verdicts(text, ONNXRUNTIME) == ["unknown"]
+    for mode, known in (("nearest", True), ("linear", False)):
+        body = f'r = Resize <mode = "{mode}"> (x, "", sizes) y = Sub(r, b)'
+        text = model(body, "xb").replace(CONSTANTS, "<float[2] sizes = {1, 1}>")
+        assert (verdicts(text, ONNXRUNTIME) != ["unknown"]) == known
+
+
 def test_an_infinite_number_in_a_softmax_is_an_edge_on_openvino():
     """A random graph was run: where a row holds inf, openvino 2026.4.1 gives 0 for NaN, and no node by itself does."""
     body = "m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) t = Exp(d) n = Constant<value = int64[1] {-1}>() "

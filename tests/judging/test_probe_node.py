@@ -226,7 +226,7 @@ def test_a_subtraction_that_is_right_by_itself_says_nothing_of_its_neighbours():
 
 def test_an_unknown_neighbour_stays_unknown_where_the_whole_cannot_be_looked_at(monkeypatch):
     model = text("s = Det (x)\ny = Sub (s, b)", "float[2,2] x, float b", "float y")
-    monkeypatch.setattr(run_check, "_judge", lambda cuts, found, tallies, shown: None)
+    monkeypatch.setattr(run_check, "_judge", lambda cuts, found, tallies, shown, pairs: None)
     (finding,) = check(model, ONNXRUNTIME, run=True).findings
     assert (finding.verdict, finding.code, finding.graph) == ("unknown", "pattern-not-measured", "Det(x) - x")
     assert isinstance(finding.reasons[-1], ProbeAgrees)

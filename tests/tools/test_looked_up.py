@@ -11,13 +11,14 @@ import onnx
 import pytest
 
 from minuend.models.matching import SHARED, Match
-from minuend.models.patterns import Const, Op, X, less
+from minuend.models.patterns import Const, Op, X, less, replaced
 from minuend.runtimes import case_list, pattern_cases, targets
 from minuend.runtimes.pattern_witnesses import without_witnesses
 from minuend.runtimes.table import DEFAULTS, STATIC, Table, pattern_key
 
 SCALED = less(Op("Mul", (X, Const.SCALAR)), X)
 DOUBLED = less(Op("Mul", (X, Const.POWER)), X)
+NOTHING_LEFT = replaced(SCALED, {Const.SCALAR: Const.ZERO})
 MODEL = """<ir_version: 8, opset_import: ["" : 14]>
 scaled (float[3] x, float[3] y) => (float[3] c) <float k = {0.3}> { m = Mul(x, k) c = Sub(m, y) }"""
 
@@ -44,7 +45,9 @@ def test_what_is_taken_for_each_other_is_measured_together_and_what_all_models_n
     scaled = next(group for group in others if pattern_key(SCALED, "float32", STATIC, "") in group)
     assert pattern_key(DOUBLED, "float32", DEFAULTS[STATIC], "") in scaled
     assert {key.form for key in scaled} >= {"", SHARED}
-    listed = {key for key in case_list.measured() if key.dtype == "float32" and key.pattern in (SCALED, DOUBLED)}
+    listed = {
+        key for key in case_list.measured() if key.dtype == "float32" and key.pattern in (SCALED, DOUBLED, NOTHING_LEFT)
+    }
     assert scaled == listed
     assert others.index(scaled) == 1  # behind x - x, which more models look up
     assert {key.dtype for key in first} == {"float32"}

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from minuend.core.elements import TYPES
 from minuend.models.constants import Constants, positions_of
-from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, NARROW, THROUGH, Match
+from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, NARROW, THROUGH, WITHIN, Match
 from minuend.models.patterns import Const, Distant, How, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse
@@ -288,6 +288,8 @@ class Table:
         adjacent = self.cells.get(key._replace(form=ADJACENT))
         if match.form == THROUGH and match.operator not in LINEAR and dtype not in NARROW:
             return {}
+        if dtype in NARROW and match.form == WITHIN and not adjacent and match.operator not in ("", "Cast"):
+            return None  # between nodes it may be that of float32, whose result is not rounded
         return adjacent
 
 

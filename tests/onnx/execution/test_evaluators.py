@@ -17,8 +17,9 @@ import minuend as mn
 from minuend.errors import FileFormatError, ShapeError, SpecError, Unsupported
 from minuend.onnx.execution import kernels
 from minuend.onnx.execution.interpreter import EVALUATORS
+from minuend.onnx.execution.kernels import RunError
 from minuend.onnx.execution.running import traced
-from minuend.onnx.model import RunError, read
+from minuend.onnx.model import read
 from minuend.onnx.processes import computing_process
 
 HEAD = '<ir_version: 10, opset_import: ["" : 14]>'

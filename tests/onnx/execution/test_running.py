@@ -9,7 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from minuend.errors import MinuendError, ResultTooLarge, ShapeError, SpecError, Unsupported
-from minuend.onnx.model import RunError, read
+from minuend.onnx.execution.kernels import RunError
+from minuend.onnx.model import read
 
 HEAD = '<ir_version: 10, opset_import: ["" : 14, "my" : 1]>'
 

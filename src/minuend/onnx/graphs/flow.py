@@ -27,6 +27,9 @@ FUNCTION = "a function"
 DECIDED = "If of a constant"
 """What stands for an If that takes one branch alone."""
 
+_RESIZING = ("Resize", "Upsample")
+"""Operators that move numbers by default, and compute others in another mode."""
+
 _STEP = re.compile(r"\.node\[(\d+)\]")
 
 
@@ -58,8 +61,11 @@ def flow_of(model: Model, scope: Scope) -> Flow:
 
 
 def operator(node: NodeProto) -> str:
-    """A node's operator; one of another domain with it."""
-    return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
+    """A node's operator; one of another domain with it, and a Resize that rounds with its mode."""
+    if node.domain not in MAIN:
+        return f"{node.domain}.{node.op_type}"
+    mode = next((a.s.decode(errors="replace") for a in node.attribute if a.name == "mode"), "nearest")
+    return node.op_type if node.op_type not in _RESIZING or mode == "nearest" else f"{node.op_type} ({mode})"
 
 
 def _within(model: Model, scope: Scope) -> Iterator[str]:
