@@ -4,7 +4,7 @@
     python tools/measure_target.py tract --patterns patterns.txt
 
 A line has an element type, a pattern as it is printed, and the number of models that hold it. Models are by default
-those of the tests and those of ONNX's own backend tests. Patterns that no list of cases has are told on standard error.
+those of the tests and those of ONNX's own backend tests. Patterns that no list of cases has go to standard error.
 """
 
 from __future__ import annotations

@@ -232,14 +232,14 @@ def _int64(d: Draft, values: Sequence[int]) -> Value:
 def _reshape(d: Draft) -> None:
     x = d.any()
     count = math.prod(x.shape)
-    goal = d.pick([(count,), (1, *x.shape), (*x.shape, 1), (count, 1), x.shape])
+    shape = d.pick([(count,), (1, *x.shape), (*x.shape, 1), (count, 1), x.shape])
     how = d.source.integers(3)
-    if how == 0 and goal == (1, *x.shape):
-        d.node("Unsqueeze", [x, _int64(d, [0])], goal)
+    if how == 0 and shape == (1, *x.shape):
+        d.node("Unsqueeze", [x, _int64(d, [0])], shape)
     elif how == 1 and x.shape[:1] == (1,) and len(x.shape) > 1:
         d.node("Squeeze", [x, _int64(d, [0])], x.shape[1:])
     else:
-        d.node("Reshape", [x, _int64(d, goal)], goal)
+        d.node("Reshape", [x, _int64(d, shape)], shape)
 
 
 def _transpose(d: Draft) -> None:

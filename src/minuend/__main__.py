@@ -1,6 +1,6 @@
 """``python -m minuend``."""
 
-from minuend.cli import main
+from minuend.cli import run_process
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_process())

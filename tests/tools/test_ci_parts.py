@@ -68,7 +68,7 @@ def act(folder: Path, **given: str) -> tuple[int, str, dict[str, str], list[str]
     assert required <= given.keys() <= action["inputs"].keys()
     written = folder.parent / "outputs"
     written.write_text("")
-    told, status = "", 0
+    printed, status = "", 0
     for step in action["runs"]["steps"]:
         if "run" not in step:
             continue
@@ -83,12 +83,17 @@ def act(folder: Path, **given: str) -> tuple[int, str, dict[str, str], list[str]
             timeout=120,
             env={**os.environ, **values, "GITHUB_OUTPUT": str(written)},
         )
-        told += done.stdout + done.stderr
+        printed += done.stdout + done.stderr
         status = done.returncode
         if status:
             break
     rows = [line.partition("=") for line in written.read_text().splitlines()]
-    return status, told, {name: value for name, _, value in rows}, (folder.parent / "installed").read_text().split("\n")
+    return (
+        status,
+        printed,
+        {name: value for name, _, value in rows},
+        (folder.parent / "installed").read_text().split("\n"),
+    )
 
 
 def _filled(value: str, inputs: dict[str, str]) -> str:
@@ -98,9 +103,9 @@ def _filled(value: str, inputs: dict[str, str]) -> str:
 
 
 def test_the_action_checks_a_glob_and_names_what_it_wrote(repository: Path) -> None:
-    status, told, outputs, installed = act(repository, models="exports/**/*.onnxtxt\n", targets="openvino-cpu")
+    status, printed, outputs, installed = act(repository, models="exports/**/*.onnxtxt\n", targets="openvino-cpu")
     assert (status, outputs) == (1, {"status": "1", "sarif": "minuend.sarif", "junit": "minuend.xml"})
-    assert "2 models: 1 fine, 1 with findings\n" in told
+    assert "2 models: 1 fine, 1 with findings\n" in printed
     assert installed[:-1] == ["-I", "-m", "pip", "install", "/action[onnx]"]
     (log,) = json.loads(Path("minuend.sarif").read_text())["runs"]
     place = log["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
@@ -110,7 +115,7 @@ def test_the_action_checks_a_glob_and_names_what_it_wrote(repository: Path) -> N
 
 def test_the_action_takes_several_lines_and_every_input(repository: Path) -> None:
     Path("ours.toml").write_text('[[accept]]\nnode = "diff"\nreason = "bright frames"\n')
-    status, told, outputs, installed = act(
+    status, printed, outputs, installed = act(
         repository,
         models="exports/wraps.onnxtxt\r\nexports/new models\n",
         targets="openvino-cpu,onnxruntime-cpu",
@@ -121,17 +126,17 @@ def test_the_action_takes_several_lines_and_every_input(repository: Path) -> Non
         **{"fail-on": "different-numbers"},
     )
     assert (status, outputs) == (0, {"status": "0", "junit": "report of models.xml"})
-    assert "bright frames" in " ".join(told.split())
+    assert "bright frames" in " ".join(printed.split())
     assert installed[:-1] == ["-I", "-m", "pip", "install", "minuend[onnx]==1.0"]
     assert not Path("minuend.sarif").exists()
 
 
 def test_the_action_takes_what_is_tolerated_and_the_rest_from_the_file(repository: Path) -> None:
     Path("minuend.toml").write_text('targets = ["openvino-cpu"]\nmodels = ["exports/wraps.onnxtxt"]\n')
-    status, told, _, _ = act(repository)
-    assert (status, "1 of 1 subtractions differs on openvino-cpu" in told) == (1, True)
-    status, told, _, _ = act(repository, tolerate="sign-of-zero,numbers")
-    assert (status, "(tolerated)" in told) == (0, True)
+    status, printed, _, _ = act(repository)
+    assert (status, "1 of 1 subtractions differs on openvino-cpu" in printed) == (1, True)
+    status, printed, _, _ = act(repository, tolerate="sign-of-zero,numbers")
+    assert (status, "(tolerated)" in printed) == (0, True)
 
 
 @pytest.mark.parametrize("accepted", [False, True])
@@ -143,16 +148,16 @@ def test_the_action_counts_what_check_counts(
     if accepted:
         Path("minuend.toml").write_text('[[accept]]\nnode = "diff"\nreason = "bright frames"\n')
     given = {"models": "exports/wraps.onnxtxt", "targets": "openvino-cpu", "fail-on": fail_on, "tolerate": tolerate}
-    status, told, _, _ = act(repository, **given)
-    assert status == int(named and not tolerated and not accepted), told
-    assert ("(accepted)" in told, "(tolerated)" in told) == (accepted, tolerated and not accepted)
+    status, printed, _, _ = act(repository, **given)
+    assert status == int(named and not tolerated and not accepted), printed
+    assert ("(accepted)" in printed, "(tolerated)" in printed) == (accepted, tolerated and not accepted)
 
 
 def test_the_action_runs_no_code_from_its_inputs(repository: Path) -> None:
     before = sorted(os.listdir())
-    status, told, outputs, _ = act(repository, models="$(touch pwned)\n`touch pwned`", targets="openvino-cpu")
+    status, printed, outputs, _ = act(repository, models="$(touch pwned)\n`touch pwned`", targets="openvino-cpu")
     assert (status, outputs) == (2, {"status": "2", "sarif": "minuend.sarif", "junit": "minuend.xml"})
-    assert "$(touch pwned) cannot be read" in told
+    assert "$(touch pwned) cannot be read" in printed
     assert sorted(os.listdir()) == sorted([*before, "minuend.sarif", "minuend.xml"])
 
 
@@ -171,9 +176,9 @@ def test_the_action_runs_no_code_of_the_repository_that_it_checks(repository: Pa
     (programs / "minuend").write_text(
         f"#!{sys.executable}\nimport sys\nfrom minuend.cli import main\nsys.exit(main())\n"
     )
-    status, told, _, _ = act(repository, models="exports", targets="openvino-cpu")
-    assert (status, "2 models: 1 fine, 1 with findings\n" in told) == (1, True)
-    assert "pip " in told
+    status, printed, _, _ = act(repository, models="exports", targets="openvino-cpu")
+    assert (status, "2 models: 1 fine, 1 with findings\n" in printed) == (1, True)
+    assert "pip " in printed
     assert not Path("pwned").exists()
 
 
@@ -207,9 +212,9 @@ def hook(*extra: str) -> tuple[int, str]:
 
 @pytest.mark.usefixtures("repository")
 def test_the_hook_checks_the_models_of_a_commit() -> None:
-    status, told = hook()
+    status, printed = hook()
     assert status == 1
-    assert "2 models: 1 fine, 1 with findings\n" in told
+    assert "2 models: 1 fine, 1 with findings\n" in printed
     assert hook("--target", "onnxruntime-cpu")[0] == 0
     assert hook("--target", "openvino-cpu", "--write-baseline")[0] == 0
     assert hook()[0] == 0

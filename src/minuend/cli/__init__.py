@@ -11,16 +11,21 @@ import atexit
 import gc
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "run_process"]
 
 _OBJECTS = 200_000
 """Objects that are made before Python looks for cycles among them: those of a short run are all in use."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line in a process of its own and return the exit status: :func:`minuend.cli.program.main`."""
-    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
-    atexit.register(gc.freeze)  # at its end Python would look for cycles among all that the system frees anyway
+    """Run the command line and return the exit status: :func:`minuend.cli.program.main`."""
     from minuend.cli.program import main as run
 
     return run(argv)
+
+
+def run_process() -> int:
+    """Run the command line as all that this process does, and return the exit status."""
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # at its end Python would look for cycles among all that the system frees anyway
+    return main()

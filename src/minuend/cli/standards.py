@@ -15,9 +15,6 @@ from minuend.language import Language
 if TYPE_CHECKING:
     from minuend.standards.version import OpVersion
 
-_USUAL = "subtract"
-"""The operator that is meant where none is named."""
-
 
 @click.command(
     cls=Verb,
@@ -63,8 +60,9 @@ def _rows(home: str | None, operator: str) -> tuple[OpVersion, ...]:
 def _open(op: OpVersion | None, operator: str, language: Language) -> None:
     from minuend.cli.site import page, slug
     from minuend.cli.site import show as show_page
+    from minuend.operators import SUBTRACT
 
-    whole = "matrix" if operator == _USUAL else "operators/index"
+    whole = "matrix" if operator == SUBTRACT.name else "operators/index"
     found = page(whole if op is None else f"operators/{slug(op)}", language.name)
     show_page(found)
     show_lines([str(found)])
@@ -96,14 +94,16 @@ def diff(old: str, new: str, as_json: bool, language: Language) -> None:
     report(as_json, lambda: diff_json(was, now, changes), lambda: diff_page(was, now, changes, language))
 
 
-def _resolve(text: str, operator: str = _USUAL) -> OpVersion:
+def _resolve(text: str, operator: str = "") -> OpVersion:
     """Return the version that a text names, of the operator that it names or of the one that is stated besides."""
+    from minuend.operators import SUBTRACT
     from minuend.standards.dialects import split_version
 
+    operator = operator or SUBTRACT.name
     home, named, version = split_version(text)
-    if named == _USUAL:  # it names none
+    if named == SUBTRACT.name:  # it names none
         named = operator
-    elif operator != _USUAL and home.versions(named) is not home.versions(operator):
+    elif operator != SUBTRACT.name and home.versions(named) is not home.versions(operator):
         raise SpecError("operator", f"{text} is not a version of {operator}; leave --operator or {named} out")
     found = home.resolve(version, named)
     if version is not None and (why := home.beyond(version)):

@@ -24,8 +24,8 @@ def check(a: About, b: About) -> None:
             "such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
         )
 
-    for what in a.conventions.keys() & b.conventions.keys():
-        mine, other = a.conventions[what], b.conventions[what]
+    for what, mine in a.conventions.items():
+        other = b.conventions.get(what, mine)
         if mine != other:
             raise FileFormatError(
                 f"A and B are not read alike: {what} is {mine} in A and {other} in B; bring one of them to the other's "
