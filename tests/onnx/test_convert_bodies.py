@@ -108,6 +108,57 @@ def test_squares_that_do_not_fit_wrap_and_a_loss_says_so(element):
     np.testing.assert_array_equal(on_onnxruntime(made, {"x": x})[0], expected)
 
 
+IN_A_FUNCTION = """
+    <ir_version: 9, opset_import: ["" : 18, "local" : 1]>
+    g ({0}[2] x) => ({0}[1] y) {{ y = local.f <n = 0> (x) }}
+    <domain: "local", opset_import: ["" : 18]>
+    f <n> (x) => (y) {{ y = {1} <noop_with_empty_axes: int = @n> (x) }}"""
+"""A reduction whose flag is a function's attribute: it becomes ONNX's body."""
+
+
+@pytest.mark.parametrize("element", ["int32", "int64"])
+def test_integers_are_squared_as_double_for_their_norm(element):
+    """In int32 the square of 50000 wraps, and its root was no number."""
+    model = onnx.parser.parse_model(IN_A_FUNCTION.format(element, "ReduceL2"))
+    made, _, losses = convert_proto(model, 14)
+    what = "norms of integers that do not fit the type are undefined; onnxruntime's ReduceL2 clamps them"
+    assert losses[0] == f"function 'f'.node[0]: {what}"
+    for values in ([30000, 40000], [-46341, 0], [3, 4], [1 << 30, -1 << 30]):
+        given = {"x": np.array(values, element)}
+        ((came,), (expected,)) = (on_onnxruntime(one, given) for one in (made, model))
+        np.testing.assert_array_equal(came, expected)
+    assert came.dtype == element
+    assert came.tolist() == [1518500249]
+
+
+@pytest.mark.parametrize(("op", "element", "values", "expected"), [
+    ("ReduceL2", "float16", [300, 400], 500), ("ReduceLogSum", "float16", [60000, 60000], 11.695),
+    ("ReduceL2", "float", [300, 400], 500),
+])  # fmt: skip
+def test_a_sum_that_does_not_fit_the_type_has_a_root_and_a_logarithm(op, element, values, expected):
+    model = onnx.parser.parse_model(IN_A_FUNCTION.format(element, op))
+    made = convert_proto(model, 13)[0]
+    onnx.checker.check_model(made, full_check=True)
+    given = {"x": np.array(values, {"float": "float32"}.get(element, element))}
+    ((came,), (was,)) = (on_onnxruntime(one, given) for one in (made, model))
+    np.testing.assert_array_equal(came, was)
+    assert came[0] == pytest.approx(expected, 1e-3)
+
+
+@pytest.mark.parametrize("to", [17, 15, 14])
+def test_a_type_is_known_behind_a_flag_that_is_a_functions_attribute(to):
+    """ONNX's inference is not asked for such a node; its version says that its result is of its input's type."""
+    model = onnx.parser.parse_model(IN_A_FUNCTION.format("float", "ReduceLogSumExp"))
+    made, _, losses = convert_proto(model, to)
+    assert losses[0] == (
+        "function 'f'.node[0]: exponentials of numbers beyond 709 are infinite, and so is their sum; a kernel may "
+        "avoid that"
+    )
+    given = {"x": np.float32([1.5, -2])}
+    ((came,), (expected,)) = (on_onnxruntime(one, given) for one in (made, model))
+    np.testing.assert_allclose(came, expected, 1e-6)
+
+
 @pytest.mark.parametrize(("dim", "shape", "why"), [
     (5, "1,2,3,8", "RotaryEmbedding has rotary_embedding_dim=5"),
     (0, "1,2,3,5", "RotaryEmbedding rotates heads of 5 elements"),

@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ import conversion_refused
 from differential import conversion, dxdispatch, ir_models, onnx_worker, valid_nodes
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
+
+import minuend as mn
 
 SCHEMAS = onnx.defs.get_all_schemas_with_history()
 BODIES = {"If": "if", "Loop": "loop", "Scan": "scan", "SequenceMap": "map"}
@@ -120,6 +123,50 @@ def test_a_map_is_equal_to_itself_and_to_no_other() -> None:
     assert conversion.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
     for other in ([{"a": np.float32(1)}], [{"a": np.float32(1), "b": np.float32(3)}], [np.float32(1)]):
         assert not conversion.same(one, other)
+
+
+def outcome(tmp_path: Path, **fields: Any) -> str:
+    return conversion.compare(Case(**fields), tmp_path)
+
+
+def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -> None:
+    """onnxruntime puts its nodes into the body in a wrong order, and then refuses the result."""
+    grid = {"op": "AffineGrid", "opset": 28, "place": "map", "test": "test_affine_grid_3d"}
+    assert outcome(tmp_path, **grid) == "within rounding, and a loss says so"
+    built = valid_nodes.build(Case(**grid))
+    made = mn.convert(conversion.typed(conversion.model_of(Case(**grid), built), built.feeds), "onnx:18").model
+    with pytest.raises(onnx_worker.Failed, match="must be topologically sorted"):
+        onnx_worker.run(made.SerializeToString(), built.feeds)
+
+
+def test_what_is_drawn_does_not_depend_on_what_was_drawn_before() -> None:
+    before = valid_nodes.bases("Cast")
+    valid_nodes.bases.cache_clear()
+    assert valid_nodes.bases("CastLike")
+    assert [one.name for one in valid_nodes.bases("Cast")] == [one.name for one in before]
+
+
+@pytest.mark.parametrize(("fields", "drawn"), [
+    ({"attributes": (("to", 6), ("saturate", 2))}, True), ({"attributes": (("to", 6), ("saturate", 1))}, False),
+    ({"attributes": (("to", 17), ("saturate", 2))}, False),
+    ({"attributes": (("to", 6), ("saturate", 2)), "place": "attributes"}, True),
+])  # fmt: skip
+def test_what_onnxruntime_does_not_write_is_not_compared(tmp_path: Path, fields: dict[str, Any], drawn: bool) -> None:
+    came = outcome(tmp_path, op="Cast", opset=21, to=20, **fields)
+    assert (came == "converted, random") == drawn
+
+
+@pytest.mark.parametrize(("opset", "place"), [(1, "if"), (1, "function"), (11, "if")])
+def test_an_axis_below_0_is_not_drawn_where_the_version_excludes_it(tmp_path: Path, opset: int, place: str) -> None:
+    came = outcome(tmp_path, op="Squeeze", opset=opset, place=place, test="test_squeeze_negative_axes")
+    assert came == ("not valid: Squeeze takes no negative axis" if opset == 1 else "equal")
+
+
+def test_a_type_that_the_registry_excludes_is_no_difference(tmp_path: Path) -> None:
+    one = ("bfloat16", (2, 3, 4), "any")
+    own = {"op": "com.microsoft.SkipSimplifiedLayerNormalization", "place": "if"}
+    came = outcome(tmp_path, **own, inputs=(one, ("bfloat16", (1, 3, 4), "any"), ("bfloat16", (4,), "any")))
+    assert came.startswith("refused as invalid, as ONNX's registry shows")
 
 
 # ---- chains to OpenVINO IR and DxDispatch JSON ---------------------------------------------------------------------

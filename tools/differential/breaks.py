@@ -501,6 +501,8 @@ MODELS = (
     Break("convert", "an unknown reason", _refuses("minuend:convert", _unconverted), _DOWN),
     Break("convert", "a reason that the registry refutes",
           _refuses("minuend:convert", _refusing_for("Abs: Abs-6 takes no tensor(float) as input 0 ('X')")), _DOWN),
+    Break("convert", "an invalid type that the registry refutes", _refuses("minuend:convert", _refusing_for(
+        "If: the model is invalid: If-13 takes no tensor(float) as output 0 ('outputs')")), {**_DOWN, "place": "if"}),
     Break("convert", "a constant that is none", _refuses("minuend:convert", _refusing_for(
         "Abs: axes ('x0') must be constant for this step, and it is computed or given from outside")),
         _DOWN | {"constants": "all"}),

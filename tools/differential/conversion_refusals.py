@@ -123,7 +123,8 @@ KNOWN = (
     r"OptionalHasElement-15 needs a name for its input 0",
     r"Reshape-13 has no allowzero, and its new shape \('[^']*'\) may hold a 0",
     r"Resize-10 does not say which element is nearest where it shrinks",
-    r"Resize-\d+ has no coordinate_transformation_mode='\w+'(, nor another form of it with mode='\w+')?",
+    r"Resize-\d+ has no coordinate_transformation_mode='\w+'(, nor another form of it with mode='(linear|cubic)')?",
+    r"Resize-13 has no \w+='tf_half_pixel_for_nn', nor .+ with mode='nearest' and nearest_mode='(\w+_ceil|ceil)'",
     r"Resize-13 takes a region of interest over every axis alone",
     r"Upsample-1 scales height and width of four dims alone",
     r"Upsample-\d has no mode='\w+'",
@@ -131,7 +132,7 @@ KNOWN = (
     r"Scatter(Elements|ND)-\d+ has no reduction='\w+'",
     r"Slice-10 does not say that a negative step goes backwards",
     r"Slice-1 has no steps",
-    r"Split-13 needs the size of axis \d+ of '[^']*', which is unknown",
+    r"Split-13 needs the size of axis -?\d+ of '[^']*', which is unknown",
     r"Split-18 has \d+ outputs and num_outputs=\d+; expected one number",
     r"Clip-[16] without (min|max) clips .+",
     r"output \d+ of (Dropout|MaxPool|BatchNormalization) \('[^']*'\) is another one in the other version",
@@ -147,6 +148,14 @@ def unknown(reason: str, model: ModelProto, place: str) -> str:
     """The part of a reason that is none of those known, or that the registry or the model refutes; ``""`` if none."""
     text = _HINT.sub("", re.sub(r"^[\w.]+: ", "", reason))
     return next((part for part in _BODY.split(text) if not _is_known(part, model, place)), "")
+
+
+def invalid(reason: str) -> bool:
+    """Whether a reason calls a node of bodies invalid for the type of an output, and ONNX's registry shows it."""
+    found = re.fullmatch(r"\w+: the model is invalid: ((?:If|Loop|Scan)-\d+ takes no .+ as output \d+ .+)", reason)
+    return found is not None and any(
+        shown(*row.groups()) for text, shown in SHOWN.items() if (row := re.fullmatch(text, found[1]))
+    )
 
 
 def _is_known(part: str, model: ModelProto, place: str) -> bool:

@@ -136,7 +136,7 @@ def serve() -> None:
         try:
             answer = (True, _WORK[work](*given))
         except Exception as error:  # whatever a library raises is its answer
-            answer = (False, f"{type(error).__name__}: {' '.join(str(error).split())[:600]}")
+            answer = (False, f"{type(error).__name__}: {' '.join(str(error).split())[:1500]}")
         pickle.dump(answer, outside)
         outside.flush()
 

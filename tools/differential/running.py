@@ -142,6 +142,8 @@ WRONG: tuple[tuple[frozenset[str], Callable[[Node], bool], str], ...] = (
      "its qk_matmul_output lacks the causal mask"),
     (frozenset({"RotaryEmbedding"}), _rotates_odd,
      "the last of an odd number of elements is memory that nothing wrote"),
+    (frozenset({"Cast", "CastLike"}), lambda node: node.states("saturate", lambda flag: flag not in (0, 1)),
+     "of a saturate that is neither 0 nor 1 its result is memory that nothing wrote"),
 )  # fmt: skip
 """What onnxruntime 1.32 computes wrongly, in every type: operators, when, and what a refusal says of it.
 

@@ -176,6 +176,32 @@ def test_onnxruntime_rotates_pairs_and_writes_no_element_without_a_partner(shape
         Interpreter(proto, None, evaluator="reference", refuses=False).run(feeds(inputs))
 
 
+@pytest.mark.parametrize("element", [np.float32, np.float16])
+@pytest.mark.parametrize("saturate", [-1, 2])
+def test_onnxruntime_writes_nothing_for_a_cast_by_a_flag_that_is_none(element, saturate):
+    """Its kernel takes the flag for that of 8-bit floats, and the other types then have no branch."""
+    x = np.float32([1, 2, 3, 4]).astype(element)
+    proto = model("Cast", 21, [x], {"to": onnx.TensorProto.INT32, "saturate": saturate}, 1)
+    (got,) = Kernel(proto.graph.node[0], {"": 21}, "here").run([x], proto.graph.node[0].attribute)
+    assert got.tolist() != [1, 2, 3, 4]
+    like = model("CastLike", 21, [x, np.int32([0])], {"saturate": saturate}, 1)
+    for one, given in ((proto, [x]), (like, [x, np.int32([0])])):
+        with pytest.raises(Unsupported) as caught:
+            read(one).run(feeds(given))
+        assert str(caught.value) == (
+            f"onnxruntime is wrong for this {one.graph.node[0].op_type}: of a saturate that is neither 0 nor 1 its "
+            "result is memory that nothing wrote; evaluator='reference' runs the model on ONNX's reference evaluator, "
+            "at graph.node[0] 'here'"
+        )
+    assert read(proto).run(feeds([x]), evaluator="reference")["o0"].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("saturate", [0, -1, 2])
+def test_a_cast_to_an_8_bit_float_reads_its_flag(saturate):
+    proto = model("Cast", 21, [f(4)], {"to": onnx.TensorProto.FLOAT8E4M3FN, "saturate": saturate}, 1)
+    assert read(proto).run(feeds([np.float32([1, 2, 3, 4])]))["o0"].astype(np.float32).tolist() == [1, 2, 3, 4]
+
+
 def test_pairs_of_an_even_number_are_rotated():
     x, cos, sin = f(1, 2, 1, 7), f(1, 1, 2), f(1, 1, 2)
     for given, stated in (([x, cos, sin], {"rotary_embedding_dim": 4}), ([x.reshape(1, 1, 14)[..., :8], cos, sin],

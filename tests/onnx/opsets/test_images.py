@@ -36,17 +36,19 @@ SCALED = """s = Constant <value = float[4] {1.0, 1.0, 3.0, 2.0}> () r = Constant
     y = Resize <nearest_mode = "floor", coordinate_transformation_mode = "tf_half_pixel_for_nn"> (x, r, s)"""
 
 
-def test_the_half_pixel_of_tensorflow_is_rounded_another_way():
+@pytest.mark.parametrize(("nearest", "half"), [("floor", 0), ("round_prefer_floor", 1)])
+def test_the_half_pixel_of_tensorflow_is_rounded_another_way(nearest, half):
     """Without a loss the results are the same, bit for bit; a border between two elements makes a loss."""
     sizes, exact = (1, 2, 3, 4, 5, 6, 7, 12, 13), 0
     for was, height, width in itertools.product(sizes, sizes, (5, 8)):
-        model = parse(11, RESIZE.format(height, width, "nearest", "floor"), f"float[1,1,{was},5] x")
+        model = parse(11, RESIZE.format(height, width, "nearest", nearest), f"float[1,1,{was},5] x")
         x = np.arange(was * 5, dtype=np.float32).reshape(1, 1, was, 5)
         made, _, losses = convert_proto(model, 13)
         if not losses:
             exact += 1
             np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
-        assert bool(losses) == any(was * (2 * i + 1) % (2 * height) == 0 for i in range(height))
+        borders = any(was * (2 * i + 1) % (2 * height) == half * height for i in range(height))
+        assert bool(losses) == (borders and (was != height or not half))
     assert exact > 80
 
 
@@ -70,6 +72,23 @@ def test_a_half_pixel_of_tensorflow_without_another_form_is_refused(mode, neares
         convert_proto(parse(11, RESIZE.format(4, 4, mode, nearest), "float[1,1,2,2] x"), 13)
     why = f"Resize-13 has no coordinate_transformation_mode='tf_half_pixel_for_nn', nor another form of it with {how}"
     assert caught.value.nodes == {"graph.node[2]": f"Resize: {why}"}
+
+
+@pytest.mark.parametrize("dims", ["0", "N"])
+def test_sizes_leave_no_scales_beside_them_which_version_11_wants_empty(dims):
+    """ONNX's check of opset 13 and above takes a name for scales that are stated."""
+    model = parse(11, "y = Resize(x, r, s, n)", f"float[1,1,2,2] x, float[0] r, float[{dims}] s, int64[4] n")
+    made, _, losses = convert_proto(model, 18)
+    assert (list(made.graph.node[0].input), losses) == (["x", "r", "", "n"], [])
+    given = {"x": np.float32([[[[1, 2], [3, 4]]]]), "r": np.zeros(0, "f"), "n": np.int64([1, 1, 4, 4])}
+    given["s"] = np.zeros(0, np.float32)
+    np.testing.assert_array_equal(answer(made, **given), answer(model, **given))
+
+
+def test_scales_leave_no_empty_sizes_beside_them():
+    model = parse(11, "y = Resize(x, r, s, n)", "float[1,1,2,2] x, float[0] r, float[4] s, int64[0] n")
+    made, _, _ = convert_proto(model, 18)
+    assert list(made.graph.node[0].input) == ["x", "r", "s"]
 
 
 @pytest.mark.parametrize("operator", ["AveragePool", "MaxPool"])

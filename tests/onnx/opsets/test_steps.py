@@ -617,6 +617,7 @@ def test_a_string_that_pads_is_refused_before_it_was_an_input():
         p = Constant <value_ints = [1, 1]> () v = Constant <value = string {"-"}> () y = Pad(x, p, v) }""",
     )
     convert_proto(model, 18)
-    for to in (10, 4):
-        with pytest.raises(ConversionRefused, match="Pad-2 keeps the value as float32, which cannot hold -"):
+    for to, held in ((10, "-"), (4, "-"), (4, "")):
+        model.graph.node[1].attribute[0].t.string_data[0] = held.encode()
+        with pytest.raises(ConversionRefused, match=f"Pad-2 keeps the value as float32, which cannot hold '{held}'"):
             convert_proto(model, to)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from onnx.helper import tensor_dtype_to_np_dtype
 
 from minuend.onnx.documents.tensors import Attributes, Inputs
 
@@ -90,6 +91,13 @@ def _rotates_odd(case: Case) -> bool:
     return (rotated or int(case.inputs[0].shape[-1]) // heads) % 2 == 1
 
 
+def _casts_by_no_flag(case: Case) -> bool:
+    """A Cast to another type than an 8-bit float whose ``saturate``, which says nothing there, is no flag."""
+    like = case.given(1)
+    to = np.dtype(like.dtype) if like is not None else tensor_dtype_to_np_dtype(int(case.stated.get("to", 1)))
+    return case.stated.get("saturate", 1) not in (0, 1) and not to.name.startswith("float8")
+
+
 def _stated(*names: str) -> Callable[[Case], bool]:
     return lambda case: any(case.stated.get(name) for name in names)
 
@@ -146,6 +154,8 @@ ONNXRUNTIME = _rows(
      "its qk_matmul_output lacks the causal mask"),
     ("RotaryEmbedding com.microsoft.RotaryEmbedding", _rotates_odd,
      "the last of an odd number of elements is memory that nothing wrote"),
+    ("Cast CastLike", _casts_by_no_flag,
+     "of a saturate that is neither 0 nor 1 its result is memory that nothing wrote"),
 )  # fmt: skip
 """Of onnxruntime (1.31.1)."""
 

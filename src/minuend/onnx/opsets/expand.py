@@ -17,6 +17,11 @@ from minuend.onnx.opsets.scope import Scope
 
 WHOLE = frozenset(onnx.TensorProto.DataType.Value(f"{kind}{bits}") for kind in ("INT", "UINT") for bits in (32, 64))
 """The integers that are squared and summed."""
+WIDER = dict.fromkeys(WHOLE, onnx.TensorProto.DOUBLE) | {
+    onnx.TensorProto.FLOAT16: onnx.TensorProto.FLOAT,
+    onnx.TensorProto.BFLOAT16: onnx.TensorProto.FLOAT,
+}
+"""The type that holds the squares and sums of numbers of another."""
 MASKED = 2
 """The mode of Attention whose fourth output has the mask in it, before the softmax."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
@@ -61,7 +66,28 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
         _broadcast_to_the_input(function)
     if node.op_type == "Celu":
         _with_scalars(function)
+    element = scope.element(node.input[0]) if node.op_type in ("ReduceL2", "ReduceLogSum") else 0
+    if element in WIDER and (node.op_type == "ReduceL2" or element not in WHOLE):  # ReduceLogSum-28 takes no integers
+        _widened(function, WIDER[element])
     return function
+
+
+def _widened(function: FunctionProto, to: int) -> None:
+    """Let the input of a reduction be cast before it is squared and summed, and the result back.
+
+    In its own type a square or a sum may be too large where its root or its logarithm fits.
+    """
+    function.node.insert(0, onnx.helper.make_node("Cast", ["data"], ["wide"], to=to))
+    for node in function.node[1:]:
+        if node.op_type == "Cast":  # to float, before the root
+            node.attribute[0].i = to
+        for i, name in enumerate(node.input):
+            if name == "data" and node.op_type != "CastLike":
+                node.input[i] = "wide"
+    last = function.node[-1]
+    if last.op_type != "CastLike":
+        last.output[0] = "result"
+        function.node.append(onnx.helper.make_node("CastLike", ["result", "data"], ["reduced"]))
 
 
 def _with_scalars(function: FunctionProto) -> None:
@@ -112,10 +138,18 @@ def check(node: NodeProto, scope: Scope) -> None:
             raise Refusal(f"RotaryEmbedding rotates heads of {head} elements; expected an even number, for pairs")
 
 
+_OVERFLOWING = {
+    "ReduceSumSquare": "squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them",
+    "ReduceL2": "norms of integers that do not fit the type are undefined; onnxruntime's ReduceL2 clamps them",
+}
+
+
 def losses(node: NodeProto, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
-    if node.op_type == "ReduceSumSquare" and scope.element(node.input[0]) in WHOLE:
-        return ["squares of integers that do not fit the type wrap; onnxruntime's ReduceSumSquare clamps them"]
+    if node.op_type in _OVERFLOWING and scope.element(node.input[0]) in WHOLE:
+        return [_OVERFLOWING[node.op_type]]
+    if node.op_type == "ReduceLogSumExp":
+        return ["exponentials of numbers beyond 709 are infinite, and so is their sum; a kernel may avoid that"]
     fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
     mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
     if not fourth or not mask or schemas.attribute(node, "qk_matmul_output_mode", 0) != MASKED:

@@ -172,6 +172,10 @@ limit("Resize", at=(19, 18), name=COORDINATES, fallback=b"half_pixel", lacks=b"h
 to_inputs("Upsample", at=(7, 9), names=("scales",), dtype=np.float32)
 
 
+TENSORFLOW = {b"floor": b"round_prefer_ceil", b"round_prefer_floor": b"ceil"}
+"""What nearest_mode of TensorFlow's half pixel is with the half pixel, which lies 0.5 below it."""
+
+
 @step("Resize", at=(11, 13))
 def resize_by_half_pixels(node: NodeProto, new: Builder) -> None:
     """Version 13 lacks TensorFlow's half pixel, which lies 0.5 above the half pixel: floor(x + 0.5) is x rounded.
@@ -179,34 +183,58 @@ def resize_by_half_pixels(node: NodeProto, new: Builder) -> None:
     onnxruntime computes the two in float32 in different ways, so a coordinate that lies on the border of two elements
     may fall to either of them. That is a loss, and said, where such coordinates are not excluded.
     """
+    _sizes_or_scales(node, new)
     if attribute(node, COORDINATES, b"half_pixel") != b"tf_half_pixel_for_nn":
         return
     mode, nearest = attribute(node, "mode", b"nearest"), attribute(node, "nearest_mode", b"round_prefer_floor")
-    if mode != b"nearest" or nearest != b"floor":
+    if mode != b"nearest" or nearest not in TENSORFLOW:
         how = f"mode={mode.decode('utf-8', 'replace')!r}"
         how += f" and nearest_mode={nearest.decode('utf-8', 'replace')!r}" if mode == b"nearest" else ""
         raise Refusal(f"Resize-13 has no {COORDINATES}='tf_half_pixel_for_nn', nor another form of it with {how}")
     set_attribute(node, COORDINATES, b"half_pixel")
-    set_attribute(node, "nearest_mode", b"round_prefer_ceil")
-    if not _clear_of_borders(node, new):
+    set_attribute(node, "nearest_mode", TENSORFLOW[nearest])
+    if not _clear_of_borders(node, new, whole=nearest == b"floor"):
         new.losses.append(
             f"Resize has {COORDINATES}='half_pixel' for 'tf_half_pixel_for_nn': where a coordinate lies between two "
             "elements, runtimes may take the other one"
         )
 
 
-def _clear_of_borders(node: NodeProto, new: Builder) -> bool:
-    """Whether (i + 0.5) * input / output is never whole: reduced, it is odd over even."""
+def _sizes_or_scales(node: NodeProto, new: Builder) -> None:
+    """Leave out the scales of version 11, which are empty where there are sizes, and sizes that are empty.
+
+    ONNX's check of later versions takes both for stated, unless it sees that one is empty.
+    """
+    names = [*node.input, "", "", ""][:4]
+    if not names[2] or not names[3]:
+        return
+    empty = [name for name in names[2:] if new.scope.shape(name) == (0,)]
+    gone = empty[0] if len(empty) == 1 else names[2]
+    if new.scope.source(gone) is None:
+        set_inputs(node, ["" if name == gone else name for name in names])
+
+
+def _clear_of_borders(node: NodeProto, new: Builder, *, whole: bool) -> bool:
+    """Whether no (i + 0.5) * input / output is a whole number, or none lies half way between two.
+
+    Reduced, input / output is not even over odd in the first case, nor odd over odd in the second. An axis that keeps
+    its size has coordinates that float32 holds.
+    """
     if not given(node, 3):
         scales = new.scope.constant(given(node, 2))
-        return scales is not None and bool((scales >= 1).all() and (scales == np.floor(scales)).all())
+        if scales is None or not (scales >= 1).all():
+            return False
+        return bool(((scales == 1) | (scales % (1 if whole else 2) == 0)).all())
     sizes, dims = new.scope.constant(given(node, 3)), new.scope.shape(node.input[0])
     if sizes is None or dims is None or sizes.size != len(dims):
         return False
-    return all(
-        isinstance(dim, int) and dim > 0 and dim // math.gcd(dim, int(size)) % 2
-        for dim, size in zip(dims, sizes.reshape(-1), strict=True)
-    )
+    for dim, size in zip(dims, map(int, sizes.reshape(-1)), strict=True):
+        if not isinstance(dim, int) or dim < 1 or size < 1:
+            return False
+        over, under = (n // math.gcd(dim, size) % 2 for n in (dim, size))
+        if dim != size and (over, under) == ((0, 1) if whole else (1, 1)):
+            return False
+    return True
 
 
 @step("Resize", at=(10, 11))

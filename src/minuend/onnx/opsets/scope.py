@@ -297,6 +297,8 @@ def learn(nodes: list[NodeProto], opset: int, scope: Scope) -> None:
         for name, found in _infer_chunk(nodes, opset, scope, made, numbers).items():
             if name not in known and found.WhichOneof("value"):
                 scope.types[name] = found
+        for node in nodes:  # inference passes some by, whose types follow from those that it found
+            scope.define(node, opset)
         for name in made:
             if scope.folded.get(name, 0) is None:
                 del scope.folded[name]

@@ -194,7 +194,8 @@ def _as_float32(value: Array, who: str, node: NodeProto) -> float:
     with np.errstate(over="ignore"):
         in_float32 = np.asarray(number).dtype.kind in "fiub" and np.float32(number)  # a string is one of Python
     if in_float32 is False or not (in_float32 == number or np.isnan(number)):
-        raise Refusal(f"{who} as float32, which cannot hold {number}")
+        shown = repr(number) if isinstance(number, str) else number
+        raise Refusal(f"{who} as float32, which cannot hold {shown}")
     return float(in_float32)
 
 
