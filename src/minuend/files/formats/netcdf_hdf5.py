@@ -187,6 +187,8 @@ def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
             continue
         if name != _text(name):
             found[_text(name)] = Unread()
+        elif netcdf and isinstance(value, Text) and not value.isascii():
+            found[name] = str(value)  # netCDF calls it ASCII, and other readers of HDF5 believe that
         elif isinstance(value, Text | Own | Unread):
             found[name] = value
         elif isinstance(value, np.ndarray) and value.dtype.metadata and value.dtype.kind in "iu":
