@@ -352,7 +352,7 @@ def _about(
         gdal_metadata.of_difference({**one, **around.said.get(number, {})})
         for number, one in ((gdal_metadata.WHOLE, said.get(gdal_metadata.WHOLE, {})), (band, of_band))
     )
-    layout = _layout(page, description_of(page, of_file, of_band, around.unread, path))
+    layout = _layout(page, description_of(page, image.keyframe, of_file, of_band, around.unread, path))
     if grid is not None and grid != own:
         layout = replace(layout, tags=geotiff.tags_of(grid, own, layout.tags))
     if grid is not None and (scale, offset) == grid.height:  # GDAL may state those of heights twice

@@ -63,14 +63,16 @@ def tag_name(code: int) -> str:
     return str(tifffile.TIFF.TAGS.get(code, str(code)))
 
 
-def description_of(page: TiffPage, file: Items, band: Items, beside: tuple[str, ...], path: str) -> Description:
+def description_of(
+    page: TiffPage, first: TiffPage, file: Items, band: Items, beside: tuple[str, ...], path: str
+) -> Description:
     """Return what a page says.
 
     Args:
-        page: the page. file, band: GDAL's metadata. beside: the names of what a file beside says and is not read.
+        page: the page. first: the one that says whose image it is. file, band: GDAL's metadata. beside: the names of what a file beside says and is not read.
         path: the file.
     """
-    is_plain = page.flags <= _GENERAL
+    is_plain = page.flags | first.flags <= _GENERAL
     tags: list[geotiff.Tag] = []
     left_out: list[str] = []
     for tag in page.tags:
