@@ -6,6 +6,7 @@ escaped twice, as XML and by GDAL.
 
 from __future__ import annotations
 
+import functools
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,8 +48,9 @@ class Item(NamedTuple):
 Items = Mapping[Item, str]
 
 
+@functools.lru_cache(maxsize=2)
 def of_tag(text: str) -> dict[int, dict[Item, str]]:
-    """Return what the tag says, by band."""
+    """Return what the tag says, by band; a file of many bands has one for all."""
     found: dict[int, dict[Item, str]] = {}
     for stated, value in _ITEM.findall(text):
         about = {key: unescape(one, _QUOTES) for key, one in _STATED.findall(stated)}

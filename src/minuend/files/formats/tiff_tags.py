@@ -69,8 +69,8 @@ def description_of(
     """Return what a page says.
 
     Args:
-        page: the page. first: the one that says whose image it is. file, band: GDAL's metadata. beside: the names of what a file beside says and is not read.
-        path: the file.
+        page: the page. first: the one that says whose image it is. file, band: GDAL's metadata.
+        beside: the names of what a file beside says and is not read. path: the file.
     """
     is_plain = page.flags | first.flags <= _GENERAL
     tags: list[geotiff.Tag] = []
