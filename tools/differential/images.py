@@ -190,7 +190,20 @@ def _compare(case: Case, folder: Path) -> str:
     same_elements("pixels", read(out), wanted[0] if len(wanted) == 1 else np.stack(wanted))
     if out.suffix == ".png":
         check_mode(out, wanted[0])
+        if case.chunks:
+            check_chunks(out, came.notes)
     return "equal"
+
+
+def check_chunks(path: Path, notes: tuple[str, ...]) -> None:
+    """Check that A's text is in a difference, and that a report names what is not."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image.load()
+        same("title", image.info.get("Title"), "ours")
+    named = [note for note in notes if note.startswith("the chunks ") and note.endswith("a.png are left out")]
+    same("chunks that are named", ["'eXIf'" in note or "'zzZz'" in note for note in named], [True])
 
 
 def shape_b(case: Case) -> tuple[int, int]:

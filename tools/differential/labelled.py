@@ -239,6 +239,8 @@ def _variable(
         attributes |= {"units": "hours since 2000-01-01", "calendar": "noleap"}
         if b_is == "other units of times":
             attributes["units"] = "hours since 2000-01-02"
+        if dtype == "int64" and not fills:
+            fills = [np.iinfo(dtype).min]  # NaT, as xarray writes it
     if "attributes" in case.extras:
         attributes |= {"long_name": "Größe", "empty": "", "level": np.int32(3), "rates": np.array([0.5, np.nan])}
     if "flags" in case.extras:
@@ -346,6 +348,8 @@ def _values_of_nodata(variable: Any) -> list[Any]:
     distinct = {"nan" if one != one else one: one for one in found}  # noqa: PLR0124
     if len(distinct) > 1:
         distinct.pop("nan", None)
+    if not distinct and variable.dtype == np.int64 and " since " in str(raw_attributes(variable).get("units", "")):
+        return [np.iinfo(np.int64).min]
     return list(distinct.values())
 
 
@@ -564,7 +568,7 @@ def check_elements(name: str, came: Array, expected: Array) -> None:
 
 LEFT_OUT = {
     "_FillValue", "missing_value", "add_offset", "valid_min", "valid_max", "valid_range", "actual_range",
-    "coordinates", "grid_mapping",
+    "coordinates", "grid_mapping", "flag_values", "flag_masks", "flag_meanings",
 }  # fmt: skip
 """Attributes of A that would be wrong of a difference, and what xarray keeps elsewhere."""
 

@@ -128,6 +128,8 @@ class Case:
     aside: tuple[str, ...] = ()
     aside_b: tuple[str, ...] = ()
     tags: bool = False
+    unit: str = ""
+    unit_b: str = ""
 
 
 def draw(source: random.Random) -> Case:
@@ -152,6 +154,7 @@ def draw(source: random.Random) -> Case:
     cog = source.random() < 0.06  # a copy, which has other GeoKeys for WKT; GDAL reads no heights of GeoTIFF 1.0
     upright = _has_heights(crs)
     profile = weighted(source, {"GDALGeoTIFF": 10, "GeoTIFF": 1, "BASELINE": 1})
+    unit = source.choice(("", "m", "K"))
     aside = tuple(source.choice(known) for _ in range(source.choice((1, 2, 3)))) if source.random() < 0.06 else ()
     if source.random() < 0.5:
         aside = aside[:1] * 5
@@ -189,6 +192,8 @@ def draw(source: random.Random) -> Case:
         scale_b=scale if source.random() < 0.95 else source.choice(SCALES),
         aside=aside,
         aside_b=aside if source.random() < 0.7 else (),
+        unit=unit,
+        unit_b=unit if source.random() < 0.9 else source.choice(("", "ft")),
         world=source.random() < 0.05,
         profile=profile,
         profile_b=profile if source.random() < 0.95 else source.choice(("GDALGeoTIFF", "GeoTIFF", "BASELINE")),
@@ -271,6 +276,9 @@ def _compare(case: Case, folder: Path) -> str:
         lost = any("has no coordinate system" in note for note in came.notes)
         same("a system that no tag holds", lost and not own.described, False)
         same_place(c, replace(own, crs=None, gcps_crs=None) if lost else own)
+        if own is a and not lost:  # which may state the unit of heights
+            same("units and descriptions", c.said, a.said)
+            same("owner", c.owner, a.owner)
     if a.pixels.shape[1:] == c.pixels.shape[1:] or not b.placed:
         same("tiles", c.tile, a.tile or (256, 256))
         kept = a.compression if a.compression in KEPT else "adobe_deflate"
@@ -535,7 +543,7 @@ def described(file: Any, case: Case, side: Side) -> None:
         file.update_tags(OWNER="ours & <theirs>", TIFFTAG_SOFTWARE="theirs")
         file.update_tags(1, DAY="3")
         file.descriptions = [f"band {k + 1}" for k in range(file.count)]
-        file.units = ["m"] * file.count
+        file.units = [case.unit if side.k == 1 else case.unit_b] * file.count
     if case.palette and file.count == 1 and side.dtype in ("uint8", "uint16"):
         file.write_colormap(1, {k: (k, 255 - k, 0, 255) for k in range(4)})
 
@@ -565,6 +573,8 @@ class Read:
     dtype: str
     palette: bool
     white: bool
+    said: tuple[tuple[Any, ...], ...]
+    owner: str
 
     @property
     def count(self) -> int:
@@ -580,6 +590,7 @@ class Read:
             nodata=self.nodata[k : k + 1],
             scales=self.scales[k : k + 1],
             offsets=self.offsets[k : k + 1],
+            said=self.said[k : k + 1],
         )
 
     @property
@@ -623,6 +634,11 @@ def read(path: Path) -> Read:
             dtype=file.dtypes[0],
             palette="palette" in {str(one.name) for one in file.colorinterp},
             white=white,
+            said=tuple(
+                (unit, text, file.tags(k + 1).get("DAY"))
+                for k, (unit, text) in enumerate(zip(file.units, file.descriptions, strict=True))
+            ),
+            owner=file.tags().get("OWNER", ""),
         )
 
 
@@ -712,6 +728,8 @@ def refusal(case: Case, a: Read, b: Read, given: int | float | None) -> Iterator
         yield Reason.SCALE()
         if _has_heights(case.crs):  # GDAL writes them into the transform, where there is one
             yield Reason.HEIGHTS()
+    if case.tags and case.unit and case.unit_b and case.unit != case.unit_b:
+        yield Reason.UNITS(repr(case.unit), repr(case.unit_b))
     if a.white != b.white:
         yield Reason.CONVENTION("0 is ", "white", "black")
     if given is not None:

@@ -99,6 +99,7 @@ class Case:
     overflow: str = "wrap"
     block: int = 0
     broken: bool = False
+    described: bool = False
 
 
 def draw(source: random.Random) -> Case:
@@ -137,6 +138,7 @@ def draw(source: random.Random) -> Case:
             separate=(False, True),
             white=(False, False, False, True),
             left_out=(False, False, False, True),
+            described=(False, False, True),
             by_tile=(False, False, True),
             one_page=(False, False, False, True),
             style=STYLES,
@@ -202,7 +204,20 @@ def _compare(case: Case, folder: Path) -> str:
     for told, expected in zip(came.tensors, found, strict=True):
         same_report(told, expected)
     check_output(out, case, a, found)
+    if case.described:
+        check_described(out, case, came.notes)
     return "equal"
+
+
+def check_described(out: Path, case: Case, notes: tuple[str, ...]) -> None:
+    """Check that a text of A is in a difference, and that a report names what is not."""
+    import tifffile
+
+    plain = flavor_of(case, 1) not in ("shaped", "imagej", "ome")
+    with tifffile.TiffFile(out) as file:
+        same("artist", file.pages.first.tags.valueof(315), "ours" if plain else None)
+    named = [note for note in notes if note.startswith("the tags ") and note.endswith("a.tif are left out")]
+    same("tags that are named", [("'65000'" in note, "'Artist'" in note) for note in named], [(True, not plain)])
 
 
 def check_output(out: Path, case: Case, a: Read, found: list[Expected]) -> None:
@@ -238,6 +253,8 @@ def write(path: Path, case: Case, k: int) -> None:
     options |= storage(case, k)
     nodata = case.nodata if k == 1 else case.nodata_b
     tags: Any = [(42113, 2, 0, nodata, False)] if nodata else []
+    if case.described:
+        tags += [(315, 2, 0, "ours", False), (65000, 3, 1, k, False)]
     whole: dict[str, Any] = {"byteorder": ">" if (case.swapped if k == 1 else case.swapped_b) else "<"}
     whole |= {flavor: True} if flavor in ("imagej", "ome") else {"bigtiff": case.big}
     if flavor in ("plain", "pages", "series", "pyramid"):

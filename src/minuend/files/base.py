@@ -50,6 +50,14 @@ class Stored:
     consolidated: bool = False
 
 
+class Layout(Protocol):
+    """How a format stores a tensor, and what it says of it for itself."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what of it other formats lack, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class About:
     """What a file says of a tensor beside its elements.
@@ -65,6 +73,7 @@ class About:
         filters: lossless ones of its chunks, as ``h5py`` takes them.
         shard: the file of several that it lies in; ``None`` where there is one for all.
         stored: how it is stored, where it is a zarr array.
+        layout: what its format says of it beside all this, which another format lacks.
         notes: sentences for the report of whoever subtracts it.
     """
 
@@ -73,6 +82,7 @@ class About:
     attributes: Attributes = field(default_factory=lambda: MappingProxyType({}))
     shard: Shard | None = None
     stored: Stored | None = None
+    layout: Layout | None = None
     placeable: bool = False
     scale: float = 1.0
     offset: float = 0.0
@@ -123,6 +133,7 @@ class TensorFile(Mapping[str, Tensor]):
         sources: all files that are read for it, which no output may replace; one that ends in ``/`` is a folder, and
             all that lies in it belongs to it.
         links: other names by which tensors are found, which are not listed.
+        notes: sentences for the report of whoever subtracts all of it.
     """
 
     def __init__(
@@ -133,12 +144,14 @@ class TensorFile(Mapping[str, Tensor]):
         metadata: Mapping[str, str] = NO_TEXT,
         sources: Sequence[str] = (),
         links: Mapping[str, str] = NO_TEXT,
+        notes: Sequence[str] = (),
     ) -> None:
         self.path = path
         self.named = named
         self.metadata = metadata
         self.sources = (path, *sources)
         self.links = links
+        self.notes = tuple(notes)
         self._openers = openers
 
     def of_folder(self) -> TensorFile:
@@ -256,6 +269,8 @@ class Format(Protocol):
     Attributes:
         SUFFIXES: what the names of its files end in. NAMED: whether a file holds several tensors by name.
         FOLDER: ``True`` where what bears the name is a folder; left out elsewhere.
+        HOLDS: what its files say beside elements: ``nodata``, ``scale``, ``georeference``, ``coordinates``,
+            ``attributes``; left out where there is nothing. Layout: what it alone says, see :class:`Layout`.
         notes: returns sentences for the report of what is written, by the path and the results; left out by most.
     """
 
@@ -342,6 +357,11 @@ def element_of(dtype: np.dtype[Any], where: str, *, every_type: bool = False) ->
     if row is None:
         raise DTypeError("types", f"{elements.refusal(dtype.name)}; expected {listed(elements.TYPES)}", where=where)
     return row
+
+
+def alpha_note(path: str) -> str:
+    """Return what a report says of an image with alpha."""
+    return f"{path} has alpha, which is subtracted like a colour: transparent pixels count as data"
 
 
 def clipped(text: str, most: int = 200) -> str:

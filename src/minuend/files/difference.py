@@ -146,7 +146,11 @@ def subtract_files(
         Written.of(pair, result.element, work.summaries[pair.name]) for pair, result in zip(pairs, results, strict=True)
     )
     seconds = time.perf_counter() - start
-    notes = (*notes_on(pairs), *notes_of(out, results), *_notes(out, pairs, work.summaries))
+    notes = (
+        *dict.fromkeys((*minuend.notes, *subtrahend.notes, *notes_on(pairs))),
+        *notes_of(out, results, nodata, minuend.metadata),
+        *_notes(out, pairs, work.summaries),
+    )
     return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, notes, nodata)
 
 

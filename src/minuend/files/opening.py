@@ -13,6 +13,7 @@ from minuend.errors import FileFormatError, listed
 from minuend.files import addresses
 from minuend.files.addresses import URL
 from minuend.files.base import NO_TEXT, ChunkedFormat, Format, Result, TensorFile, check_shape, clipped, quoted
+from minuend.files.losses import losses
 from minuend.files.transaction import remote, remote_output
 from minuend.files.transaction.output_paths import refuse_inputs
 from minuend.files.transaction.writing import atomic, new_folder, within_folder
@@ -192,11 +193,17 @@ def check_output(path: str, results: Sequence[Result], inputs: Iterable[str] = (
     home.check(path, results)
 
 
-def notes_of(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Return what a report says of the file that results are written to."""
+def notes_of(
+    path: str, results: Sequence[Result], nodata: int | float | None = None, metadata: Mapping[str, str] = NO_TEXT
+) -> tuple[str, ...]:
+    """Return what a report says of the file that results are written to.
+
+    Args:
+        path, results, metadata: as for :func:`write_tensors`. nodata: the value that its user has stated.
+    """
     home = _output_format(path, results)
     found: tuple[str, ...] = home.notes(path, results) if hasattr(home, "notes") else ()
-    return found
+    return (*found, *losses(path, results, home, nodata, metadata))
 
 
 def check_names(path: str, results: Sequence[Result]) -> None:

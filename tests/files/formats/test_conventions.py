@@ -522,3 +522,26 @@ def test_an_overflow_is_reported_where_a_chunked_operand_is_repeated(tmp_path: P
         subtract_files(a, b, str(tmp_path / "c.npy"), overflow="error")
     (found,) = compare_files(a, b).tensors
     assert found.name == "difference"
+
+
+@pytest.mark.parametrize("suffix", ["nc", "zarr"])
+def test_a_moment_that_is_none_has_no_data(tmp_path: Path, suffix: str) -> None:
+    xarray = pytest.importorskip("xarray")
+    one, other, out = (str(tmp_path / f"{stem}.{suffix}") for stem in "abc")
+    for path, days in ((one, ["2000-01-03", "NaT"]), (other, ["2000-01-01", "2000-01-02"])):
+        made = xarray.Dataset({"t": ("x", np.array(days, "M8[ns]"))})
+        made.t.encoding = {"units": "hours since 1999-01-01", "dtype": "int64"}
+        made.to_zarr(path) if suffix == "zarr" else made.to_netcdf(path)
+    (tensor,) = subtract_files(one, other, out).tensors
+    assert (tensor.overflowed, tensor.low, tensor.high, tensor.nodata) == (0, 48, 48, 1)
+
+
+def test_a_difference_of_flags_means_none_of_them(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path, out = str(tmp_path / "a.h5"), str(tmp_path / "c.h5")
+    with h5py.File(path, "w") as file:
+        file["q"] = np.arange(3, dtype="int8")
+        file["q"].attrs.update({"flag_values": np.int8([0, 1, 2]), "flag_meanings": "a b c", "long_name": "quality"})
+    subtract_files(path, path, out)
+    with h5py.File(out) as file:
+        assert dict(file["q"].attrs) == {"long_name": "quality"}

@@ -304,3 +304,14 @@ def test_chunks_along_an_axis_that_grows_are_those_of_a(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "c.h5") as file:
         for name in ("x", "none"):
             assert (file[name].chunks, file[name].maxshape[0]) == ((512, 2), None)
+
+
+def test_links_that_lead_to_nothing_in_a_file_are_named(tmp_path: Path) -> None:
+    path, out = str(tmp_path / "a.h5"), str(tmp_path / "c.h5")
+    with h5py.File(path, "w") as file:
+        file["g/x"] = np.arange(4.0)
+        file["same"], file["group"] = h5py.SoftLink("/g/x"), h5py.SoftLink("/g")
+        file["lost"], file["away"] = h5py.SoftLink("/nothing"), h5py.ExternalLink("other.h5", "/x")
+    notes = (f"{path} has links that lead to nothing in it, and are not followed: 'away', 'lost'",)
+    assert subtract_files(path, path, out).notes == notes
+    assert subtract_files(f"{path}::g/x", f"{path}::g/x", out).notes == ()

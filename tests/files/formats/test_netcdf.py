@@ -533,3 +533,14 @@ def test_a_variable_that_is_written_in_part_is_as_long_as_its_dimension(tmp_path
     assert refused(a, b, tmp_path / "d.nc").startswith(
         "A and B have different coordinates 'time': at 0 A has 0 and B 1; "
     )
+
+
+def test_a_text_that_is_no_ascii_is_utf_8_in_hdf5(tmp_path: Path) -> None:
+    netcdf4, h5py = pytest.importorskip("netCDF4"), pytest.importorskip("h5py")
+    path, out = str(tmp_path / "a.nc"), str(tmp_path / "c.h5")
+    with netcdf4.Dataset(path, "w", format="NETCDF4_CLASSIC") as file:
+        file.createDimension("x", 2)
+        file.createVariable("v", "f4", ("x",)).long_name = "Größe"
+    subtract_files(path, path, out)
+    with h5py.File(out) as file:
+        assert file["v"].attrs["long_name"] == "Größe"

@@ -149,3 +149,22 @@ def test_images_in_seven_passes_are_taken(tmp_path: Path, shape: tuple[int, int]
     path = tmp_path / "a.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
     assert np.array_equal(open_tensors(str(path))[""].elements().read(), image)
+
+
+def test_what_a_png_says_beside_its_pixels_goes_to_the_difference_or_is_named(tmp_path: Path) -> None:
+    raw = codecs.png_encode(np.ones((3, 4, 4), "uint8"))
+    said = [(b"gAMA", struct.pack(">I", 45455)), (b"tEXt", b"Title\0ours"), (b"pHYs", bytes(9))]
+    own = [(b"tIME", bytes(7)), (b"zzZz", b"1")]
+    path, out = tmp_path / "a.png", tmp_path / "c.png"
+    path.write_bytes(raw[:33] + b"".join(chunk(*one) for one in [*said, *own]) + raw[33:])
+    alpha = f"{path} has alpha, which is subtracted like a colour: transparent pixels count as data"
+    report = subtract_files(str(path), str(path), str(out))
+    assert report.notes == (alpha, f"the chunks 'tIME', 'zzZz' of {path} are left out")
+    assert out.read_bytes()[33:].startswith(b"".join(chunk(*one) for one in said))
+    assert not codecs.png_decode(out.read_bytes()).any()
+    report = subtract_files(str(path), str(path), str(tmp_path / "c.npy"))
+    assert report.notes == (alpha, f"{tmp_path}/c.npy has no place for the chunks of {path}")
+    grey = tmp_path / "b.png"
+    grey.write_bytes(codecs.png_encode(np.ones((4, 4), "uint8")))
+    report = subtract_files(str(path), str(grey), str(out))
+    assert report.notes == (alpha, f"the chunks 'tIME', 'zzZz' of {path} are left out")

@@ -19,7 +19,7 @@ from minuend import cli
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files import open_tensors
 from minuend.files.difference import subtract_files
-from minuend.files.formats import tiff, tiff_codecs
+from minuend.files.formats import gdal_metadata, tiff, tiff_codecs
 from minuend.files.tensor_pairs import Rules
 
 tifffile = pytest.importorskip("tifffile")
@@ -901,3 +901,101 @@ def test_what_the_package_logs_is_an_error_or_a_note(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(tiff, "check_pages", odd_page)
     assert subtract_files(odd, odd, str(out)).notes == (f"{odd}: it is odd",)
+
+
+def gdal(*items: str) -> Any:
+    return (42112, 2, 0, f"<GDALMetadata>{''.join(items)}</GDALMetadata>".encode(), True)
+
+
+def said(path: Path) -> tuple[dict[int, Any], dict[int, dict[Any, str]]]:
+    """The tags of a file by code, and GDAL's metadata by band."""
+    with tifffile.TiffFile(path) as file:
+        tags = {tag.code: tag.value for tag in file.pages.first.tags}
+    return tags, gdal_metadata.of_tag(tags.get(42112, ""))
+
+
+def test_what_describes_an_image_goes_to_the_difference_or_is_named(tmp_path: Path) -> None:
+    xmp, grey = b"<x:xmpmeta/>", bytes(16) + b"GRAY" + bytes(108)
+    tags = [
+        (700, 1, len(xmp), xmp, True),
+        (274, 3, 1, 3, True),
+        (315, 2, 0, "Ä".encode(), True),
+        (306, 2, 0, "2024:01:01 00:00:00", True),
+        (65000, 4, 1, 7, True),
+        gdal(
+            '<Item name="OWNER">a &amp;amp; b</Item>',
+            '<Item name="q" domain="D">1</Item>',
+            '<Item name="STATISTICS_MEAN" sample="0">3</Item>',
+            '<Item name="INTERLEAVE" domain="IMAGE_STRUCTURE">TILE</Item>',
+            '<Item name="UNITTYPE" sample="0" role="unittype">m</Item>',
+            '<Item name="DESCRIPTION" sample="1" role="description">two</Item>',
+            '<Item name="SCALE" sample="1" role="scale">0.5</Item>',
+        ),
+    ]
+    storage: Any = {"planarconfig": "separate", "resolution": (300, 200), "resolutionunit": "INCH", "iccprofile": grey}
+    path = save(tmp_path / "a.tif", pixels(1, (2, 20, 30)), description="a field", extratags=tags, **storage)
+    out = tmp_path / "c.tif"
+    report = subtract_files(path, path, str(out))
+    assert report.notes == (f"the tags 'DateTime', '65000' of {path} are left out",)
+    found, items = said(out)
+    assert {code: found[code] for code in (270, 274, 282, 283, 296, 305, 315, 700, 34675)} == {
+        270: "a field", 274: 3, 282: (300, 1), 283: (200, 1), 296: 2, 305: "minuend", 315: "Ä", 700: xmp, 34675: grey,
+    }  # fmt: skip
+    assert items == {
+        gdal_metadata.WHOLE: {("", "OWNER", ""): "a & b", ("D", "q", ""): "1"},
+        0: {("", "UNITTYPE", "unittype"): "m"},
+        1: {("", "DESCRIPTION", "description"): "two", ("", "SCALE", "scale"): "0.5"},
+    }
+    subtract_files(f"{path}::2", f"{path}::2", str(out))
+    assert said(out)[1][0] == {("", "DESCRIPTION", "description"): "two", ("", "SCALE", "scale"): "0.5"}
+
+
+def test_what_programs_read_the_structure_of_a_file_from_is_named(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.tif", tmp_path / "c.tif"
+    tifffile.imwrite(path, pixels(1, (20, 30)), extratags=[(700, 1, 2, b"<>", True)], iccprofile=bytes(128))
+    report = subtract_files(str(path), str(path), str(out))
+    assert report.notes == (f"the tags 'ImageDescription', 'XMP', 'InterColorProfile' of {path} are left out",)
+    assert not {270, 700, 34675} & said(out)[0].keys()
+
+
+def test_what_stands_beside_an_image_is_believed_first_and_named(tmp_path: Path) -> None:
+    unit = '<Item name="UNITTYPE" sample="0" role="unittype">m</Item>'
+    one, other = (
+        save(tmp_path / name, pixels(1, (20, 30)), extratags=[gdal(unit, '<Item name="K">tag</Item>')])
+        for name in ("a.tif", "b.tif")
+    )
+    band = '<PAMRasterBand band="1"><UnitType>ft</UnitType><CategoryNames/></PAMRasterBand>'
+    metadata = '<Metadata><MDI key="K">aux</MDI></Metadata><Metadata domain="xml:E" format="xml"><x/></Metadata>'
+    aux(one, metadata, band)
+    out = tmp_path / "c.tif"
+    assert refused(one, out, other) == (
+        "A and B have different units: 'ft' and 'm'; nothing is converted, convert one of them first, or, if both "
+        "texts mean one unit, write it alike (ncatted -a units,…)"
+    )
+    report = subtract_files(one, one, str(out))
+    assert report.notes == (f"the tags 'CategoryNames', 'xml:E' of {one} are left out",)
+    assert said(out)[1] == {
+        gdal_metadata.WHOLE: {("", "K", ""): "aux"},
+        0: {("", "UNITTYPE", "unittype"): "ft"},
+    }
+
+
+def test_white_that_is_0_stays_so(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.tif", tmp_path / "c.tif"
+    tifffile.imwrite(path, pixels(1, (20, 30)), photometric="miniswhite", metadata=None)
+    subtract_files(str(path), str(path), str(out))
+    assert said(out)[0][262] == 0
+
+
+def test_further_images_and_alpha_are_reported(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.tif", str(tmp_path / "c.tif")
+    with tifffile.TiffWriter(path) as writer:
+        for shape in ((20, 30), (3, 4), (5, 6)):
+            writer.write(pixels(1, shape), photometric="minisblack", metadata=None)
+    assert subtract_files(str(path), str(path), out).notes == (
+        f"{path} holds 2 other images, which the difference has not: the first one is read",
+    )
+    tifffile.imwrite(path, pixels(1, (20, 30, 4), "uint8"), photometric="rgb", extrasamples=["unassalpha"])
+    assert subtract_files(str(path), str(path), out).notes[0] == (
+        f"{path} has alpha, which is subtracted like a colour: transparent pixels count as data"
+    )

@@ -400,3 +400,13 @@ def test_where_a_codec_has_no_memory_the_error_says_so(
     monkeypatch.setattr(zstd, "decompress", fails)
     with pytest.raises(MemoryError, match="not enough memory"):
         subtract_files(str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"), str(tmp_path / "c.npy"))
+
+
+def test_codecs_that_are_not_written_are_named(tmp_path: Path) -> None:
+    numcodecs = pytest.importorskip("numcodecs")
+    path = str(tmp_path / "a.zarr")
+    filters = [numcodecs.Quantize(digits=1, dtype="f8"), numcodecs.Shuffle(8)]
+    made = zarr.create_array(path, shape=(4,), dtype="f8", filters=filters, zarr_format=2)
+    made[:] = np.arange(4.0)
+    report = subtract_files(path, path, str(tmp_path / "c.zarr"))
+    assert report.notes == ("the codecs 'quantize' of 'difference' are left out",)

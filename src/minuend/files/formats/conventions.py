@@ -36,8 +36,10 @@ _QUANTISED = (
     "_QuantizeBitRoundNumberOfSignificantBits",
 )  # fmt: skip
 _REFERENCES = ("coordinates", "bounds", "climatology", "grid_mapping")
-_NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_QUANTISED}
-"""Attributes that would be wrong of a difference: its values lie in another range, offsets cancel, and it is exact."""
+_FLAGS = ("flag_values", "flag_masks", "flag_meanings")
+NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_FLAGS, *_QUANTISED}
+"""Attributes that would be wrong of a difference: its values lie in another range and mean none of A's flags, offsets
+cancel, and it is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def tensors_of(
     *,
     placeable: bool | None = None,
     links: Mapping[str, str] = NO_TEXT,
+    notes: Sequence[str] = (),
 ) -> TensorFile:
     """Return the variables of a file that belong to no other.
 
@@ -81,7 +84,7 @@ def tensors_of(
         path: the file. variables: by path, all that it holds. groups: see :data:`Groups`.
         what: the format's word for a variable, for messages.
         placeable: whether the file could say where elements lie; ``None``: if any of its axes has a name.
-        links: other names of variables.
+        links: other names of variables. notes: for reports.
     """
     if placeable is None:
         placeable = any(axis.path for one in variables.values() for axis in one.axes)
@@ -93,7 +96,7 @@ def tensors_of(
         if name not in belonging
     }
     linked = {name: to for name, to in links.items() if to in openers}
-    return TensorFile(path, "" not in openers, openers, links=linked)
+    return TensorFile(path, "" not in openers, openers, links=linked, notes=notes)
 
 
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
@@ -165,10 +168,10 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
     one = file.variables[name]
     found, attributes = _of_the_sign_stated(one.tensor(), one.attributes)
     _check_meaning(found.element, attributes, where)
-    own = {k: v for k, v in attributes.items() if k not in _NOT_OF_A_DIFFERENCE}
+    own = {k: v for k, v in attributes.items() if k not in NOT_OF_A_DIFFERENCE}
     around = {group: value for group, value in file.groups.items() if not group or name.startswith(f"{group}/")}
     scale, offset = scale_and_offset(one.attributes, where)
-    nodata = _nodata(attributes, found.element, where)
+    nodata = _nodata(attributes, found.element, where) or _not_a_time(attributes, found.element)
     about = replace(
         found.about,
         nodata=nodata[0] if nodata else None,
@@ -242,6 +245,12 @@ def _nodata(attributes: Attributes, element: ElementType, where: str) -> tuple[i
     if len(values) > 1:
         values.pop("nan", None)  # a difference of NaN is NaN whatever is stated
     return tuple(values.values())
+
+
+def _not_a_time(attributes: Attributes, element: ElementType) -> tuple[int | float, ...]:
+    """Return what xarray writes for a moment or a duration that is none (NaT), where no value is stated for them."""
+    is_time = _origin(attributes) or str(attributes.get("dtype", "")).startswith("timedelta64")
+    return (element.limits[0],) if is_time and element.name == "int64" else ()
 
 
 def fill_of(attributes: Attributes, dtype: np.dtype[Any]) -> Any:

@@ -165,12 +165,15 @@ class Works:
         groups: dict[str, Any] = {"": self._attributes(file)}
 
         links: dict[str, str] = {}
+        outside: list[str] = []
 
         def visit(name: Any, link: Any) -> None:
             if not isinstance(name, str):
                 datasets.append([repr(name)[:200], None])
             elif isinstance(link, self._package.SoftLink):  # it may lead through another file: it is not followed here
                 links[name] = _text(link.path)
+            elif isinstance(link, self._package.ExternalLink):
+                outside.append(name[:200])
             elif isinstance(link, self._package.HardLink):
                 item = file[name]
                 if isinstance(item, self._package.Dataset):
@@ -179,7 +182,7 @@ class Works:
                     groups[name] = self._attributes(item)
 
         file.visititems_links(visit)  # each group once, each dataset by all its names
-        return {"datasets": datasets, "groups": groups, "links": links}
+        return {"datasets": datasets, "groups": groups, "links": links, "outside": outside}
 
     def _described(self, dataset: Any) -> dict[str, Any]:
         try:

@@ -13,12 +13,13 @@ from minuend.files.formats import conventions, hdf5, netcdf_hdf5
 
 SUFFIXES = (".h5", ".hdf5")
 NAMED = True
+HOLDS = frozenset({"nodata", "scale", "coordinates", "attributes"})
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """List the datasets that a file holds itself and that belong to no other."""
     found = netcdf_hdf5.variables(path, every_type=every_type, netcdf=False)
-    return conventions.tensors_of(path, found.variables, found.groups, "dataset", links=found.links)
+    return conventions.tensors_of(path, found.variables, found.groups, "dataset", links=found.links, notes=found.notes)
 
 
 def check(path: str, results: Sequence[Result]) -> None:

@@ -224,16 +224,16 @@ class File:
             if described is None:
                 raise FileFormatError(f"{path} names {clipped(name)}, which is no UTF-8; expected text")
             self.datasets[name] = Dataset(self, described, parts)
-        self.links: dict[str, str] = {
-            name: found for name, path in stated["links"].items() if (found := self._end(name, path, stated["links"]))
-        }
+        ends = {name: self._end(name, path, stated["links"]) for name, path in stated["links"].items()}
+        self.links = {name: end for name, end in ends.items() if end in self.datasets}
+        self.outside = (*stated["outside"], *(name for name, end in ends.items() if not end))
 
     def _end(self, name: str, path: str, links: Mapping[str, str]) -> str:
-        """Return the path of the dataset that a soft link leads to by names alone; ``""`` where it leads elsewhere."""
+        """Return what a soft link leads to by names alone: a dataset or a group; ``""`` where it leads elsewhere."""
         for _ in range(_MOST_LINKS):
             around = "" if path.startswith("/") else name.rpartition("/")[0]
             name = "/".join(part for part in f"{around}/{path}".split("/") if part not in ("", "."))
-            if name in self.datasets:
+            if name in self.datasets or name in self.groups:
                 return name
             if name not in links:
                 return ""

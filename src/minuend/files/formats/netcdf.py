@@ -17,6 +17,7 @@ from minuend.files.formats.coordinates import Companion, text_of_letters
 
 SUFFIXES = (".nc", ".nc4")
 NAMED = True
+HOLDS = frozenset({"nodata", "scale", "coordinates", "attributes"})
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
@@ -25,7 +26,15 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     if source.read(0, min(3, source.size)).tobytes() == netcdf_classic.MAGIC:
         return conventions.tensors_of(path, *_classic(source, path, every_type), "variable", placeable=True)
     found = netcdf_hdf5.variables(path, every_type=every_type, netcdf=True)
-    return conventions.tensors_of(path, found.variables, found.groups, "variable", placeable=True, links=found.links)
+    return conventions.tensors_of(
+        path,
+        found.variables,
+        found.groups,
+        "variable",
+        placeable=True,
+        links=found.links,
+        notes=found.notes,
+    )
 
 
 def _classic(source: sources.Opened, path: str, every_type: bool) -> tuple[Variables, Groups]:

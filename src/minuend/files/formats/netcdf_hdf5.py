@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minuend.errors import FileFormatError
-from minuend.files.base import Result, clipped
+from minuend.files.base import Result, clipped, quoted
 from minuend.files.formats import conventions, hdf5
 from minuend.files.formats.conventions import Groups, Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts, text_of_letters
@@ -47,11 +47,15 @@ _HIDDEN = {
 
 
 class Found(NamedTuple):
-    """The variables of a file by path, the attributes of its groups, and what soft links call variables."""
+    """The variables of a file by path, the attributes of its groups, and what soft links call variables.
+
+    ``notes``: for reports.
+    """
 
     variables: dict[str, Variable]
     groups: Groups
     links: Mapping[str, str]
+    notes: tuple[str, ...]
 
 
 def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
@@ -104,7 +108,9 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
                 group = "/".join(name.split("/")[:k])
                 groups.setdefault(group, plain(file[group].attrs, netcdf=netcdf))
         links = {link: names[place] for link, place in file.links.items() if place in names}
-    return Found(found, groups, links)
+        lost = quoted(file.outside)
+        notes = (f"{path} has links that lead to nothing in it, and are not followed: {lost}",) if lost else ()
+    return Found(found, groups, links, notes)
 
 
 def _as_long_as_others(axes_by_path: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:
@@ -181,6 +187,8 @@ def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
             continue
         if name != _text(name):
             found[_text(name)] = Unread()
+        elif netcdf and isinstance(value, Text) and not value.isascii():
+            found[name] = str(value)  # netCDF calls it ASCII, and other readers of HDF5 believe that
         elif isinstance(value, Text | Own | Unread):
             found[name] = value
         elif isinstance(value, np.ndarray) and value.dtype.metadata and value.dtype.kind in "iu":

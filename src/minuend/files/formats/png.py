@@ -16,8 +16,8 @@ from minuend.core.elements import TYPES
 from minuend.core.shapes import format_shape
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files import sources
-from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile
-from minuend.files.formats.png_chunks import MAGIC, checked, chunks
+from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, alpha_note, quoted
+from minuend.files.formats.png_chunks import MAGIC, Layout, checked, chunks, layout_of, with_chunks
 from minuend.files.packages import need
 from minuend.files.stored_elements import InMemory
 from minuend.files.streaming.reading import Array, Source
@@ -40,7 +40,9 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     def elements() -> InMemory:
         return InMemory(_unpacked(source, path, shape, element.memory))
 
-    tensor = Tensor("", element, shape, elements)
+    channels = (*shape, 1)[2]
+    about = About(layout=layout_of(source, channels, path), notes=() if channels % 2 else (alpha_note(path),))
+    tensor = Tensor("", element, shape, elements, about)
     return TensorFile(path, NAMED, {"": lambda: tensor})
 
 
@@ -101,4 +103,20 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
     (result,) = results
     raw = b"".join(block.tobytes() for block in result.blocks())
     array = np.frombuffer(raw, result.element.memory).reshape(result.shape)
-    stream.write(need("imagecodecs", "tiff", "a PNG").png_encode(array))
+    found = need("imagecodecs", "tiff", "a PNG").png_encode(array)
+    if isinstance(layout := result.about.layout, Layout):
+        found = with_chunks(found, layout.of_difference(_channels(result)))
+    stream.write(found)
+
+
+def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which chunks of A are left out."""
+    (result,) = results
+    layout = result.about.layout
+    if not isinstance(layout, Layout) or not (names := layout.not_of_difference(_channels(result))):
+        return ()
+    return (f"the chunks {quoted(names)} of {layout.of} are left out",)
+
+
+def _channels(result: Result) -> int:
+    return (*result.shape, 1)[2]

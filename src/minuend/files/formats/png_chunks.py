@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from minuend.errors import FileFormatError
 from minuend.files.streaming.reading import Source
@@ -18,6 +19,66 @@ _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4),
 """Adam7: the first column and row of a pass, and its steps."""
 
 _FILTERS = 5
+
+_PIXELS = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS"}
+_TEXTS = {b"tEXt", b"zTXt", b"iTXt", b"pHYs"}
+_COLOURS = {b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP"}
+_ANIMATION = {b"acTL", b"fcTL", b"fdAT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a PNG says beside its pixels.
+
+    Attributes:
+        channels: how many it has. chunks: that go to the difference as they are: texts, the size of pixels, and
+            what its numbers mean as colours. left_out: the names of the others. of: the file.
+    """
+
+    channels: int
+    chunks: tuple[tuple[bytes, bytes], ...]
+    left_out: tuple[str, ...]
+    of: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What other formats lack."""
+        return (f"the chunks of {self.of}",) if self.chunks or self.left_out else ()
+
+    def of_difference(self, channels: int) -> tuple[tuple[bytes, bytes], ...]:
+        """Return the chunks of a difference of so many channels: its colours are A's where those are as many."""
+        return tuple(one for one in self.chunks if one[0] not in _COLOURS or channels == self.channels)
+
+    def not_of_difference(self, channels: int) -> tuple[str, ...]:
+        """Return the names of the others."""
+        written = self.of_difference(channels)
+        return (*self.left_out, *(_called(one[0]) for one in self.chunks if one not in written))
+
+
+def layout_of(source: Source, channels: int, path: str) -> Layout:
+    """Return what a PNG says beside its pixels; they are checked when they are read."""
+    chunks: list[tuple[bytes, bytes]] = []
+    left_out: list[str] = []
+    at, kind = len(MAGIC), b""
+    while kind != b"IEND" and at + 12 <= source.size:
+        head = bytes(source.read(at, 8))
+        length, kind = int.from_bytes(head[:4], "big"), head[4:]
+        if kind in _TEXTS | _COLOURS and at + 12 + length <= source.size:
+            chunks.append((kind, bytes(source.read(at + 8, length))))
+        elif kind not in _PIXELS:
+            left_out.append("acTL" if kind in _ANIMATION else _called(kind))
+        at += 12 + length
+    return Layout(channels, tuple(chunks), tuple(dict.fromkeys(left_out)), path)
+
+
+def _called(kind: bytes) -> str:
+    return kind.decode("ascii", errors="replace")
+
+
+def with_chunks(content: bytes, found: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Return a PNG with chunks behind its header."""
+    end = len(MAGIC) + 25
+    return content[:end] + b"".join(_chunk(kind, body) for kind, body in found) + content[end:]
 
 
 def checked(source: Source, path: str, shape: tuple[int, ...], itemsize: int) -> bytes:

@@ -36,6 +36,7 @@ from minuend.schema import Item, Stated, parse_json
 
 SUFFIXES = (".safetensors",)
 NAMED = True
+HOLDS = frozenset({"metadata"})
 LONGEST_HEADER = 100_000_000
 _METADATA = "__metadata__"
 _OPEN_FILES = "/dev/fd"

@@ -27,6 +27,7 @@ from minuend.schema import parse_json
 
 SUFFIXES = (".safetensors.index.json",)
 NAMED = True
+HOLDS = frozenset({"metadata"})
 FOLDER = True
 _LONGEST_INDEX = 100_000_000
 _MAP = "weight_map"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import LogRecord
@@ -22,8 +21,20 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError, MinuendError
 from minuend.files import sources
-from minuend.files.base import NO_TEXT, About, Result, Tensor, TensorFile, check_shape, element_of, is_numpys_own
-from minuend.files.formats import geotiff, tiff_codecs
+from minuend.files.base import (
+    NO_TEXT,
+    About,
+    Result,
+    Tensor,
+    TensorFile,
+    alpha_note,
+    check_shape,
+    clipped,
+    element_of,
+    is_numpys_own,
+    quoted,
+)
+from minuend.files.formats import gdal_metadata, geotiff, tiff_codecs
 from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.missing import as_element, exact, nearest
@@ -37,6 +48,17 @@ from minuend.files.formats.tiff_pages import (
     tiles_of,
 )
 from minuend.files.formats.tiff_sidecars import Sidecars, as_number, sidecars_of
+from minuend.files.formats.tiff_tags import (
+    METADATA,
+    NODATA,
+    NOTHING,
+    ORIENTATION,
+    PHOTOMETRIC,
+    WHITE,
+    Description,
+    description_of,
+    tag_name,
+)
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
 from minuend.files.streaming.reading import Array, Source, Stream
@@ -47,17 +69,17 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".tif", ".tiff")
 NAMED = True
+HOLDS = frozenset({"nodata", "scale", "georeference", "attributes"})
 
-_NODATA, _METADATA = 42113, 42112
-_WHITE, _PALETTE = 0, 3
-_PHOTOMETRIC, _ORIENTATION, _TOP_LEFT = 262, 274, 1
+_PALETTE = 3
+_TOP_LEFT = 1
+_ALPHA = {1, 2}
 _MASK = 4
 _AUXILIARY = 1 | _MASK
 """Of a page: it is an overview, or a mask, of another one."""
 
 _LOOKED_AT = 40
 """Pages at the head of a file among which a mask is looked for: behind the image and its overviews."""
-_ITEM = re.compile(r"<Item\b([^<>]*)>([^<>]*)</Item>")
 _TILE = (256, 256)
 _LARGEST_SEGMENT = 1 << 28
 """Bytes of a tile or strip: what a header claims has to be in memory to be read."""
@@ -71,11 +93,21 @@ _CLASSIC = (1 << 32) - (1 << 25)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a file stores its bands, taken from A: tile, compression by its number, tags as ``tifffile`` writes them."""
+    """How a file stores its bands, taken from A: tile, compression by its number, tags as ``tifffile`` writes them.
+
+    Attributes:
+        tags: those that say where pixels lie. said: what describes the file beside them.
+    """
 
     tile: tuple[int, int]
     compression: int
-    tags: tuple[geotiff.Tag, ...]
+    tags: tuple[geotiff.Tag, ...] = ()
+    said: Description = NOTHING
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What other formats lack."""
+        return (f"the tags of {self.said.of}",) if self.said.tags or self.said.left_out else ()
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
@@ -84,8 +116,15 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     source = sources.open_source(path)
     check_chain(source, path)
     with errors_naming(path) as records:
-        image = _alone(package.TiffFile(Stream(source)).series[0], package)
-        return _bands(path, source, image, records, every_type=every_type)
+        first, *others = package.TiffFile(Stream(source)).series
+        notes = _unread(sum(not _kind(one.keyframe) & _AUXILIARY for one in others), path)
+        return _bands(path, source, _alone(first, package), (notes, records), every_type=every_type)
+
+
+def _unread(count: int, path: str) -> tuple[str, ...]:
+    """What a report says of further images, which are no overviews of the first one and no masks."""
+    images = "another image" if count == 1 else f"{count} other images"
+    return (f"{path} holds {images}, which the difference has not: the first one is read",) if count else ()
 
 
 def _kind(page: TiffPage | TiffFrame | None) -> int:
@@ -112,9 +151,19 @@ def _alone(image: TiffPageSeries, package: ModuleType) -> TiffPageSeries:
 
 
 def _bands(
-    path: str, source: Source, image: TiffPageSeries, records: list[LogRecord], *, every_type: bool
+    path: str,
+    source: Source,
+    image: TiffPageSeries,
+    noted: tuple[tuple[str, ...], list[LogRecord]],
+    *,
+    every_type: bool,
 ) -> TensorFile:
-    """The bands of an image; what its tags say is checked."""
+    """The bands of an image; what its tags say is checked.
+
+    Args:
+        noted: sentences for reports, and what the package logs.
+    """
+    notes, records = noted
     page, axes, shape, dtype = image.keyframe, image.axes, tuple(image.shape), image.keyframe.dtype
     if dtype is None or sorted(axes)[-2:] != ["X", "Y"] or len(axes) > 3 or axes.count("X") > 1:
         raise FileFormatError(f"{path} holds an image of the axes {axes!r}; expected rows, columns and at most bands")
@@ -136,7 +185,7 @@ def _bands(
         with errors_naming(path):
             stated = _stated_nodata(image, band, around)
             about = _about(image, band, element, around, path, stated)
-            about = replace(about, notes=(*about.notes, *_warned(records, path)))
+            about = replace(about, notes=(*about.notes, *notes, *_warned(records, path)))
             fill = 0 if stated is None else nearest(_exact(stated, path), element)
             found = tiles_of(image, dtype, source, band, fill, path)
         return Tensor(str(band + 1), element, (rows, columns), lambda: found, about, chunks=grid)
@@ -180,7 +229,25 @@ def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
     found = tiff_codecs.on_writing(_layout_of(first).compression, package, path)
     if (grid := _grid(first)) is not None and not geotiff.is_written(grid):
         found += (f"{path} has no coordinate system: A's stands in an .aux.xml, as WKT without an EPSG code",)
-    return found
+    return found + _left_out(results)
+
+
+def _left_out(results: Sequence[Result]) -> tuple[str, ...]:
+    """Say which tags of A are not in a difference: those of the first band are, and all that is written of them."""
+    said = [layout.said for result in results if isinstance(layout := result.about.layout, Layout)]
+    names: dict[str, list[str]] = {}
+    for one in said:
+        own = [tag_name(tag[0]) for tag in one.tags if tag not in said[0].tags]
+        names.setdefault(one.of, []).extend((*one.left_out, *own))
+    found = [f"the tags {quoted(dict.fromkeys(own))} of {of} are left out" for of, own in names.items() if own]
+    found += [
+        f"the attribute {clipped(name)} of {clipped(result.name)} is of a type that TIFF lacks, and is left out"
+        for result in results
+        if not isinstance(result.about.layout, Layout)
+        for name, value in result.about.attributes.items()
+        if not gdal_metadata.is_text_or_number(value)
+    ]
+    return tuple(found)
 
 
 def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
@@ -188,13 +255,12 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
     package = need("tifffile", "tiff", "a TIFF")
     first, count = results[0], len(results)
     layout = _layout_of(first)
-    tags = [tag for tag in geotiff.of_difference(layout.tags) if tag[0] != _NODATA]
+    tags = [*geotiff.of_difference(layout.tags), *layout.said.tags]
     if first.about.nodata is not None:
-        tags.append((_NODATA, 2, 0, _shown(first.about.nodata, first.element), True))
-    scales = [(k, result.about.scale) for k, result in enumerate(results) if result.about.scale != 1]
-    if scales:
-        items = "".join(f'<Item name="SCALE" sample="{k}" role="scale">{scale!r}</Item>' for k, scale in scales)
-        tags.append((_METADATA, 2, 0, f"<GDALMetadata>{items}</GDALMetadata>", True))
+        tags.append((NODATA, 2, 0, _shown(first.about.nodata, first.element), True))
+    if said := _metadata(results):
+        tags.append((METADATA, 2, 0, gdal_metadata.as_tag(said), True))
+    *resolution, unit = layout.said.resolution or (None, None)
     if not stream.seekable():
         raise MinuendError("a TIFF is written with its places last, which a pipe does not take; name a file")
     with package.TiffWriter(stream, bigtiff=count * first.nbytes > _CLASSIC) as writer:
@@ -204,17 +270,35 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
             dtype=first.element.memory,
             tile=layout.tile,
             compression=tiff_codecs.written(layout.compression, package),
-            photometric="minisblack",
+            photometric="miniswhite" if first.about.conventions.get("0") == "white" else "minisblack",
             planarconfig=None if count == 1 else "separate",
             extratags=tags,
+            resolution=resolution if layout.said.resolution else None,
+            resolutionunit=unit,
             metadata=None,
             software="minuend",
         )
 
 
+def _metadata(results: Sequence[Result]) -> list[tuple[int, gdal_metadata.Item, str]]:
+    """What is said of the file, and of each band: what a TIFF said, or the attributes of another format."""
+    found = []
+    for k, result in enumerate(results):
+        layout, about = result.about.layout, result.about
+        said = layout.said if isinstance(layout, Layout) else None
+        groups = about.groups.get("", {})
+        file = said.file if said else gdal_metadata.of_attributes(groups)
+        band = dict(said.band if said else gdal_metadata.of_attributes(about.attributes))
+        if about.scale != 1:
+            band[gdal_metadata.Item("", "SCALE", "scale")] = repr(about.scale)
+        found += [(gdal_metadata.WHOLE, item, text) for item, text in file.items() if not k]
+        found += [(k, item, text) for item, text in band.items()]
+    return found
+
+
 def _layout_of(result: Result) -> Layout:
-    layout = result.about.attributes.get("tiff")
-    return layout if isinstance(layout, Layout) else Layout(_TILE, 1, ())
+    layout = result.about.layout
+    return layout if isinstance(layout, Layout) else Layout(_TILE, 1)
 
 
 def _grid(result: Result) -> Grid | None:
@@ -249,7 +333,7 @@ def _page_of(image: TiffPageSeries, band: int) -> TiffPage:
 def _stated_nodata(image: TiffPageSeries, band: int, around: Sidecars) -> object:
     """The nodata value that a band states, as text; ``None`` where it states none."""
     own = around.bands.get(band, {})
-    return own["nodata"] if "nodata" in own else _value(_page_of(image, band), _NODATA)
+    return own["nodata"] if "nodata" in own else _value(_page_of(image, band), NODATA)
 
 
 def _about(
@@ -259,18 +343,25 @@ def _about(
     page = _page_of(image, band)
     own = geotiff.grid_of(functools.partial(_value, page), path)
     grid = around.placed(own)
-    layout = _layout(page)
+    stated = {name: value for name, value in around.bands.get(band, {}).items() if name != "nodata"}
+    said = gdal_metadata.of_tag(str(_value(page, METADATA) or ""))
+    of_band = said.get(0 if len(image.pages) > 1 else band, {})
+    packing = {name: as_number(text) for name, text in gdal_metadata.packing(of_band).items()}
+    scale, offset = scale_and_offset(packing | stated, f"{path} band {band + 1}")
+    of_file, of_band = (
+        gdal_metadata.of_difference({**one, **around.said.get(number, {})})
+        for number, one in ((gdal_metadata.WHOLE, said.get(gdal_metadata.WHOLE, {})), (band, of_band))
+    )
+    layout = _layout(page, description_of(page, image.keyframe, of_file, of_band, around.unread, path))
     if grid is not None and grid != own:
         layout = replace(layout, tags=geotiff.tags_of(grid, own, layout.tags))
-    stated = {name: value for name, value in around.bands.get(band, {}).items() if name != "nodata"}
-    sample = 0 if len(image.pages) > 1 else band
-    scale, offset = scale_and_offset(_packing(page, sample) | stated, f"{path} band {band + 1}")
     if grid is not None and (scale, offset) == grid.height:  # GDAL may state those of heights twice
         scale, offset = 1.0, 0.0
     return About(
         None if nodata is None else _number(nodata, element, path),
         grid,
-        MappingProxyType({"tiff": layout}),
+        MappingProxyType(gdal_metadata.as_attributes(of_file | of_band)),
+        layout=layout,
         placeable=True,
         scale=scale,
         offset=offset,
@@ -278,6 +369,7 @@ def _about(
         notes=(
             *tiff_codecs.on_reading(int(page.compression), path),
             *_coloured(page, path),
+            *_transparent(page, path),
             *_masked(image, around, path),
         ),
     )
@@ -285,9 +377,9 @@ def _about(
 
 def _conventions(page: TiffPage) -> dict[str, str]:
     """Which grey 0 is, and which corner of the picture the first pixel is (TIFF 6.0, Orientation)."""
-    number, grey = _value(page, _ORIENTATION), _value(page, _PHOTOMETRIC)
+    number, grey = _value(page, ORIENTATION), _value(page, PHOTOMETRIC)
     corner = number if isinstance(number, int) else _TOP_LEFT
-    return {"0": "white" if grey == _WHITE else "black", "Orientation": str(int(corner))}
+    return {"0": "white" if grey == WHITE else "black", "Orientation": str(int(corner))}
 
 
 def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:
@@ -297,6 +389,11 @@ def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:
     return (f"{path} has a palette, which the difference has not: its numbers are subtracted, not its colours",)
 
 
+def _transparent(page: TiffPage, path: str) -> tuple[str, ...]:
+    """What a report says of a file one of whose bands is alpha."""
+    return (alpha_note(path),) if {int(one) for one in page.extrasamples} & _ALPHA else ()
+
+
 def _masked(image: TiffPageSeries, around: Sidecars, path: str) -> tuple[str, ...]:
     """What a report says of a file that masks pixels out, which nodata values alone do here."""
     if not around.mask and not any(_kind(page) & _MASK for page in image.keyframe.parent.pages[1:_LOOKED_AT]):
@@ -304,11 +401,11 @@ def _masked(image: TiffPageSeries, around: Sidecars, path: str) -> tuple[str, ..
     return (f"{path} has a mask of pixels without data, which is not read: the difference has numbers there too",)
 
 
-def _layout(page: TiffPage) -> Layout:
+def _layout(page: TiffPage, said: Description) -> Layout:
     tile = (page.tilelength, page.tilewidth) if page.is_tiled else _TILE
     found = (page.tags.get(code) for code in geotiff.TAGS)
     tags = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in found if tag is not None)
-    return Layout(tile, int(page.compression), tags)
+    return Layout(tile, int(page.compression), tags, said)
 
 
 def _value(page: TiffPage, code: int) -> object:
@@ -327,17 +424,6 @@ def _exact(text: object, path: str) -> int | float:
         return exact(str(text).strip("\0 "))
     except ValueError:
         raise FileFormatError(f"{path} states the nodata value {text!r}; expected a number") from None
-
-
-def _packing(page: TiffPage, band: int) -> dict[str, float | str]:
-    """What GDAL's metadata say of a band's scaled numbers, by the names of the CF conventions."""
-    found: dict[str, float | str] = {}
-    for stated, text in _ITEM.findall(str(_value(page, _METADATA) or "")):
-        about = dict(re.findall(r'(\w+)="([^"]*)"', stated))
-        key = {"scale": "scale_factor", "offset": "add_offset"}.get(about.get("role", ""))
-        if key and about.get("sample", "0") == str(band):
-            found[key] = as_number(text)
-    return found
 
 
 def _shown(number: int | float, element: ElementType) -> str:

@@ -16,7 +16,8 @@ from types import MappingProxyType
 
 from minuend.errors import FileFormatError
 from minuend.files.addresses import URL
-from minuend.files.formats import tiff_cameras
+from minuend.files.formats import gdal_metadata, tiff_cameras
+from minuend.files.formats.gdal_metadata import Items
 from minuend.files.formats.georeference import GEOGRAPHIC, PROJECTED, TEXT, Grid, Matrix, Stated
 from minuend.files.streaming.reading import read_bytes
 
@@ -35,6 +36,7 @@ class Sidecars:
         paths: those files, which are inputs too. grid: where pixels lie; what it leaves open the tags say.
         world: the transform of a world file. bands: nodata (as text), scale and offset of bands by their number.
         mask: whether a file masks pixels out. camera: of a file that GDAL believes before the tags.
+        said: GDAL's metadata by band. unread: the names of what is not read.
     """
 
     paths: tuple[str, ...] = ()
@@ -43,6 +45,8 @@ class Sidecars:
     bands: Mapping[int, Mapping[str, float | str]] = field(default_factory=lambda: MappingProxyType({}))
     mask: bool = False
     camera: tiff_cameras.Camera = ()
+    said: Mapping[int, Items] = field(default_factory=lambda: MappingProxyType({}))
+    unread: tuple[str, ...] = ()
 
     def placed(self, own: Grid | None) -> Grid | None:
         """Return where pixels lie, by the tags' own answer; ``None`` where nothing says it, as a raster type alone."""
@@ -71,7 +75,8 @@ def sidecars_of(path: str) -> Sidecars:
     found, mask = Sidecars(), os.path.exists(path + MASK)
     if os.path.isfile(aux := f"{path}.aux.xml"):
         root = _parsed(aux)
-        found = Sidecars((aux,), _grid(root, aux), bands=_bands(root))
+        said, unread = gdal_metadata.of_sidecar(root), gdal_metadata.unread(root)
+        found = Sidecars((aux,), _grid(root, aux), bands=_bands(root), said=said, unread=unread)
     world = next((name for name in _worlds(path) if os.path.isfile(name)), None)
     if world is not None:
         found = replace(found, paths=(*found.paths, world), world=_world(world))

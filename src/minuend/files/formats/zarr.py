@@ -32,6 +32,7 @@ from minuend.files.base import (
     clipped,
     element_of,
     is_numpys_own,
+    quoted,
 )
 from minuend.files.formats import conventions, zarr_conventions, zarr_headers
 from minuend.files.formats.conventions import Variable
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".zarr",)
 NAMED = True
+HOLDS = frozenset({"nodata", "scale", "coordinates", "attributes"})
 FOLDER = True
 _Json: TypeAlias = Mapping[str, object]
 
@@ -294,8 +296,13 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes are left out."""
-    return zarr_conventions.left_out(results)
+    """Say which attributes and codecs are left out."""
+    codecs = [
+        f"the codecs {quoted(names)} of {clipped(result.name)} are left out"
+        for result in results
+        if (names := zarr_headers.codecs_left_out(result))
+    ]
+    return (*zarr_conventions.left_out(results), *codecs)
 
 
 def create(path: str, results: Sequence[Result]) -> None:

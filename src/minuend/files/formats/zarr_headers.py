@@ -13,7 +13,7 @@ import itertools
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -241,6 +241,25 @@ def header_of(result: Result) -> tuple[int, dict[str, object]]:
             "filters": filters or None,
         }
     return 3, header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
+
+
+def codecs_left_out(result: Result) -> tuple[str, ...]:
+    """Return the names of A's codecs that are not written: they round, or are of A's type."""
+    stored = result.about.stored
+    if stored is None or result.chunks is None:
+        return ()
+    written = set(_codec_names(header_of(result)[1]))
+    return tuple(name for name in dict.fromkeys(_codec_names(stored.header)) if name not in written)
+
+
+def _codec_names(header: Mapping[str, Any]) -> Iterator[str]:
+    """The names of all codecs of a header, and of those within shards."""
+    for one in (*(header.get("codecs") or ()), *(header.get("filters") or ()), header.get("compressor")):
+        if isinstance(one, str):
+            yield one
+        elif one:
+            yield str(one.get("name", one.get("id")))
+            yield from _codec_names(one.get("configuration") or {})
 
 
 def _fill_of(header: Mapping[str, Any], element: ElementType) -> object:

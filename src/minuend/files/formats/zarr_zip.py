@@ -18,6 +18,7 @@ from minuend.files.streaming.regions import boxes
 
 SUFFIXES = (".zarr.zip", ".zip")
 NAMED = True
+HOLDS = zarr.HOLDS
 
 check = zarr.check
 
