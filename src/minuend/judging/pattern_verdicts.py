@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import Shape
 from minuend.judging.cancellation import enlarged, within_ranges
 from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
@@ -397,21 +398,46 @@ def is_right(what: str, node: Node, target: Target) -> bool:
     return known and target.release in quirks(target.runtime).right.get(what, ())
 
 
-def keeps_constant(occurrence: Occurrence, node: Node, target: Target) -> bool:
-    """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
-    if len(occurrence.constants) != 1 or not is_right(CONSTANTS_KEPT, node, target):
+def keeps_constants(occurrence: Occurrence, node: Node, target: Target) -> bool:
+    """Whether a target computes with stored operands as with any other values: it keeps each of their elements.
+
+    Of two constants it keeps the difference, and has to keep its elements, too.
+    """
+    if not occurrence.constants or not is_right(CONSTANTS_KEPT, node, target):
         return False
-    (place,) = occurrence.constants
-    dims = node.operands[place].shape
-    if dims is None or not all(isinstance(dim, int) for dim in dims):
+    dims = [node.operands[place].shape for place in occurrence.constants]
+    if any(_count(one) is None for one in dims):
         return False
-    if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
+    fixed = occurrence.fixed()
+    stored = [one for one in (fixed[place] for place in occurrence.constants) if one is not None]
+    if len(stored) < len(occurrence.constants) or (len(stored) == 1 and stored[0].size < 2):
         return False
-    stored = occurrence.fixed()[place]
-    if stored is None or stored.size < 2 or not np.isfinite(stored).all():
+    if len(stored) == 2:
+        stored.append(_difference(node, *stored))
+    return all(_keeps(one, node.a.element, target) for one in stored)
+
+
+def _count(dims: Shape) -> int | None:
+    """How many elements a shape has, where that is known and they are few enough to look at."""
+    known = [dim for dim in dims if isinstance(dim, int)] if dims is not None else []
+    few = dims is not None and len(known) == len(dims) and math.prod(known) <= _MOST_ELEMENTS
+    return math.prod(known) if few else None
+
+
+def _difference(node: Node, a: Array, b: Array) -> Array:
+    """The difference of two constants; none where another rule than NumPy's joins them."""
+    if a.shape != b.shape and node.op.broadcasting != "numpy":
+        return np.empty(0, a.dtype)
+    with np.errstate(all="ignore"):
+        found: Array = np.subtract(a, b)
+    return found
+
+
+def _keeps(stored: Array, element: ElementType, target: Target) -> bool:
+    """Whether a target keeps each element of a constant."""
+    if not stored.size or not np.isfinite(stored).all() or ((stored == 0) & np.signbit(stored)).any():
         return False
-    minus_zero = (stored == 0) & np.signbit(stored)
-    return not minus_zero.any() and not quirks(target.runtime).kept(node.a.element, stored)
+    return not quirks(target.runtime).kept(element, stored)
 
 
 def _signs(zero: Range, stored: Array | None) -> Collection[int]:
