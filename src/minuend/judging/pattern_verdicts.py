@@ -45,6 +45,9 @@ from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node, TensorType
 
+_TINY = np.array([2.0**-149], np.float32)
+"""A constant that some runtimes take for 0."""
+
 _VANISHES = 2.0**-126
 """Magnitudes below are zero in float32, or subnormal, which some runtimes take for zero."""
 
@@ -169,8 +172,11 @@ def _each(
         answers = _measured(occurrence, node, target, match, hint)
         if answers == {} and node.a.dtype == WIDE and _is_negated_product(occurrence, match, target):
             answers = None
+        removed = match.tiny and bool(quirks(target.runtime).kept(TYPES[WIDE], _TINY))
+        if answers == {} and removed:
+            answers = None
         if answers is None:
-            helps = "" if hint else _helps(occurrence, node, target, match, classes)
+            helps = "" if hint or removed else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
             continue
         possible = {name: one for name, one in answers.items() if name == EVERY or name in classes}
