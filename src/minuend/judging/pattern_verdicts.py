@@ -172,11 +172,11 @@ def _each(
         answers = _measured(occurrence, node, target, match, hint)
         if answers == {} and node.a.dtype == WIDE and _is_negated_product(occurrence, match, target):
             answers = None
-        removed = match.tiny and bool(quirks(target.runtime).kept(TYPES[WIDE], _TINY))
-        if answers == {} and removed:
+        otherwise = _is_otherwise(match, target)
+        if answers == {} and otherwise:
             answers = None
         if answers is None:
-            helps = "" if hint or removed else _helps(occurrence, node, target, match, classes)
+            helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
             continue
         possible = {name: one for name, one in answers.items() if name == EVERY or name in classes}
@@ -186,6 +186,12 @@ def _each(
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
+
+
+def _is_otherwise(match: Match, target: Target) -> bool:
+    """Whether a target makes another operator of an adjacent one than what was measured."""
+    known = quirks(target.runtime)
+    return (match.rescaled and known.rescales) or (match.tiny and bool(known.kept(TYPES[WIDE], _TINY)))
 
 
 def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternVerdict]:

@@ -100,6 +100,7 @@ class Match:
             the judged operator; ``None`` where they are not known.
         past: of an operator that is far and not reached: the operators of one way from the result out of the graph, all
             of them :data:`PLAIN`; ``None`` where there is no such way.
+        rescaled: whether the adjacent operator makes an operand of what was quantised directly before.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal, which some runtimes take for 0.
     """
 
@@ -113,6 +114,7 @@ class Match:
     itself: bool = False
     factors: tuple[float, float] | None = NO_FACTORS
     past: frozenset[str] | None = None
+    rescaled: bool = False
     tiny: bool = False
 
 
@@ -175,12 +177,14 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
+            rescaled = operator == "DequantizeLinear" and flow.maker(inputs[0]) == "QuantizeLinear"
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
                     own = itself and source == name
-                    yield Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny)
+                    found = Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny)
+                    yield replace(found, rescaled=rescaled)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
