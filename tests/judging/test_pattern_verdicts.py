@@ -129,6 +129,26 @@ def test_what_leaves_the_graph_past_a_coarse_operator_keeps_its_precision(body):
         assert finding.verdict == "ok" or finding.severity == "sign-of-zero", finding
 
 
+def test_what_reads_the_shape_of_a_value_alone_keeps_nothing_apart():
+    """A random graph was run: openvino computes a known shape beforehand, and joins the two subtractions then."""
+    reads = {"z = Shape(t)": "int64[2] z", "z = Abs(t)": "float[64,8] z"}
+    found = [
+        verdicts(model(f"t = Sub(v, x) y = Sub(c, t) {body}").replace(" y)", f" y, {value})"), OPENVINO, hint="f32")
+        for body, value in reads.items()
+    ]
+    assert [one[-1] for one in found] == ["different-numbers", "ok"]
+
+
+def test_a_value_of_an_open_shape_less_one_of_a_known_shape_keeps_the_sign_of_zero():
+    """Where B's shape is open openvino gives 0 for -0 - 0."""
+    text = model("y = Sub(x, b)", "xb", "m,n")
+    assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers"]
+    known = text.replace("float[m,n] b", "float[4,8] b")
+    assert verdicts(known, OPENVINO, hint="f32") == ["ok"]
+    older = OPENVINO.replace("2026.4.1", "2026.2.1")
+    assert verdicts(known, older, hint="f32") == ["different-numbers"]
+
+
 def test_an_operator_with_a_constant_that_counts_as_0_is_none_that_was_measured():
     """A random graph was run: openvino takes 1e-40 for 0 and removes the first node, so that the second reads one value
     twice; -0 less itself is 0 then, and was -0 less 0.

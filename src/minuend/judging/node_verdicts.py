@@ -15,6 +15,7 @@ from minuend.judging.pattern_verdicts import (
     PatternVerdict,
     answers_for_zero,
     keeps_constants,
+    keeps_ends,
     pattern_verdict,
     with_open_shapes,
 )
@@ -189,6 +190,8 @@ def answers_for(
         if occurrence.two_constants:
             return dict.fromkeys(classes, OK)
         everything = target.judged(node.op, element, relation, "none")
+    elif constants is None and not empty and keeps_ends(occurrence, node, target):
+        everything = {**everything, "rounds": OK}
     if constants is None and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
         return exact
     opened = {

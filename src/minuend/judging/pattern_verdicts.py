@@ -23,7 +23,7 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
+from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, LESS_KNOWN, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.reasons import (
     ConstantsNotRounded,
     DynamicShapesNotMeasured,
@@ -429,6 +429,15 @@ def keeps_constants(occurrence: Occurrence, node: Node, target: Target) -> bool:
     return all(_keeps(one, node.a.element, target) for one in stored)
 
 
+def keeps_ends(occurrence: Occurrence, node: Node, target: Target) -> bool:
+    """Whether a target keeps all that two constants can be, subnormal numbers aside, so that it rounds as it should."""
+    if not occurrence.two_constants or not is_right(CONSTANTS_KEPT, node, target):
+        return False
+    ends = np.array([(one.lo, one.hi) for one in occurrence.operands], np.float32)
+    known = not any(one.nan for one in occurrence.operands)
+    return known and bool(np.isfinite(ends).all()) and not quirks(target.runtime).kept(node.a.element, ends)
+
+
 def _count(dims: Shape) -> int | None:
     """How many elements a shape has, where that is known and they are few enough to look at."""
     known = [dim for dim in dims if isinstance(dim, int)] if dims is not None else []
@@ -470,10 +479,15 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
+    known = not occurrence.constants and _is_known(node.b) and is_right(LESS_KNOWN, node, target)
     for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
         if not match.operator:
-            found = {**found, **(target.table.find(match, node.a.dtype, True, "") or {})}
+            found = {**found, **(target.table.find(match, node.a.dtype, not known, "") or {})}
     return found
+
+
+def _is_known(operand: TensorType) -> bool:
+    return operand.shape is not None and all(isinstance(dim, int) for dim in operand.shape)
 
 
 def _is_zero(range_: Range) -> bool:

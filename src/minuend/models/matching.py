@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from minuend.models.exact import is_exact, moves
-from minuend.models.flow import KEEPING, SHAPES, Flow
+from minuend.models.flow import KEEPING, OF_SHAPES, SHAPES, Flow
 from minuend.models.fusions import fusions
 from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
 
@@ -128,7 +128,8 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     plain, places = flow.plain
     if not plain.steps[places[index]][0]:  # no output needs it
         plain, places = flow, range(len(flow.steps))
-    views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
+    same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
+    views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
     parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains)
     found = (one for seen, place in views for part in parts for one in part(seen, place))

@@ -40,10 +40,10 @@ AS_VALUES, ROUNDED_LAST = "as values", "rounded last"
 among themselves, and rounded before any other node reads them."""
 
 
-MINUS_ZERO_KEPT, CONSTANTS_KEPT, LESS_ITSELF = "minus 0 kept", "constants kept", "less itself"
+MINUS_ZERO_KEPT, CONSTANTS_KEPT, LESS_ITSELF, LESS_KNOWN = "minus 0 kept", "constants kept", "less itself", "less known"
 """What was measured to be right in cases narrower than a row of answers, all of float32: ``x - (-0)`` between an input
 and an output of the graph, shapes being known; an array that the runtime keeps as it is, without -0; a sum or product
-less itself."""
+less itself; a value of an open shape less one of a known shape, as if both were known."""
 
 
 @dataclass(frozen=True, slots=True)
