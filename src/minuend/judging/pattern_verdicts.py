@@ -172,7 +172,7 @@ def _each(
         answers = _measured(occurrence, node, target, match, hint)
         if answers == {} and node.a.dtype == WIDE and _is_negated_product(occurrence, match, target):
             answers = None
-        otherwise = _is_otherwise(match, target)
+        otherwise = _is_otherwise(occurrence, match, target)
         if answers == {} and otherwise:
             answers = None
         if answers is None:
@@ -188,9 +188,11 @@ def _each(
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
 
 
-def _is_otherwise(match: Match, target: Target) -> bool:
+def _is_otherwise(occurrence: Occurrence, match: Match, target: Target) -> bool:
     """Whether a target makes another operator of an adjacent one than what was measured."""
     known = quirks(target.runtime)
+    if match.across and occurrence.dynamic and known.crosses:
+        return True
     return (match.rescaled and known.rescales) or (match.tiny and bool(known.kept(TYPES[WIDE], _TINY)))
 
 

@@ -100,8 +100,10 @@ class Match:
             the judged operator; ``None`` where they are not known.
         past: of an operator that is far and not reached: the operators of one way from the result out of the graph, all
             of them :data:`PLAIN`; ``None`` where there is no such way.
+        across: whether a product of a matrix is handed on to the judged operator, which has a constant along an axis
+            that is not the last.
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before.
-        tiny: whether the adjacent operator has a constant of float32 that is subnormal, which some runtimes take for 0.
+        tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
     """
 
     pattern: Pattern
@@ -114,6 +116,7 @@ class Match:
     itself: bool = False
     factors: tuple[float, float] | None = NO_FACTORS
     past: frozenset[str] | None = None
+    across: bool = False
     rescaled: bool = False
     tiny: bool = False
 
@@ -301,6 +304,9 @@ def _later(flow: Flow, index: int) -> Iterator[Match]:
     for operator in sorted({flow.steps[i][0] for i in connected}):
         way = None if operator in joined else past
         yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True, past=way)
+    products = (i for i in connected - reached if flow.steps[i][0] == "MatMul")
+    if _has_across(flow, index) and any(_joins(flow, i, index, reached) for i in products):
+        yield Match(_distant(flow, index, How.CONNECTED, "MatMul"), ADJACENT, "MatMul", far=True, across=True)
     for operator in flow.within:
         yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator)
 
@@ -490,6 +496,12 @@ def _has_tiny(flow: Flow, inputs: Sequence[str]) -> bool:
         if found is not None and ((found != 0) & (np.abs(found) < _LEAST_NORMAL)).any():
             return True
     return False
+
+
+def _has_across(flow: Flow, index: int) -> bool:
+    """Whether an operator has a constant whose elements lie along one axis, which is not the last."""
+    shapes = [flow.shapes.get(name) for name in flow.steps[index][1] if name in flow.folded]
+    return any(isinstance(one, tuple) and one[-1:] == (1,) and sum(dim != 1 for dim in one) == 1 for one in shapes)
 
 
 _LEAST_NORMAL = 2.0**-126

@@ -68,6 +68,8 @@ class Quirks:
             :data:`AS_VALUES` or :data:`ROUNDED_LAST`; ``""`` where that was not measured.
         right: :data:`MINUS_ZERO_KEPT` and the like → the releases of which that was measured.
         rescales: whether it makes one operator of QuantizeLinear and DequantizeLinear, and rounds otherwise then.
+        crosses: whether it takes a constant along another axis for one along the last, behind a product of a matrix
+            of an open shape, or refuses it.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
@@ -95,6 +97,7 @@ class Quirks:
     narrow_constants: str = ""
     right: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rescales: bool = False
+    crosses: bool = False
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)

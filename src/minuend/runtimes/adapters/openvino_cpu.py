@@ -78,6 +78,9 @@ elements, ``Sub(x, Mul(w, k))`` in none in 2026.0.0, 2026.2.1 and 2026.4.1."""
 RESCALES = True
 """QuantizeLinear and DequantizeLinear become FakeQuantize, a product and a sum: 398 of 512 elements of ``y - x`` differ
 by a rounding where ``y`` is made so of x, none where DequantizeLinear is given its integers."""
+CROSSES = True
+"""``MatMul(x, w) - k`` of four axes with open dims, k of 8 channels: where the last axis has 8 elements, too, k is
+taken for a number of each of those; where it has not, the model is refused (data size: 8 OC: 16)."""
 _SEEN = ("2026.4.1",)
 RIGHT = dict.fromkeys(("minus 0 kept", "constants kept", "less itself", "less known"), _SEEN)
 """It removes ``x - 0``, and then the wrong one of -0, but never what stands between an input and an output. Constants
