@@ -481,7 +481,7 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
-    known = not occurrence.constants and _is_known(node.b) and is_right(LESS_KNOWN, node, target)
+    known = not occurrence.constants and is_right(LESS_KNOWN, node, target) and _is_known(node.b)
     for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
         if not match.operator:
             found = {**found, **(target.table.find(match, node.a.dtype, not known, "") or {})}
