@@ -158,6 +158,17 @@ def test_an_operator_with_a_constant_that_counts_as_0_is_none_that_was_measured(
     assert verdicts(text, ONNXRUNTIME) == ["ok", "ok"]
 
 
+def test_a_mask_in_a_graph_with_quantised_values_is_not_known_to_be_loaded():
+    """A random graph was run: openvino refuses it, and loads both of its parts."""
+    mask = "t = Cast<to = 1>(o) y = Sub(c, t)"
+    text = model(mask).replace("(float[64,8] x)", "(float[64,8] x, bool[64,8] o)")
+    assert verdicts(text, OPENVINO, hint="f32") == ["ok"]
+    quantised = text.replace("{ t", "{ q = QuantizeLinear(x, s, n) z = DequantizeLinear(q, s, n) t")
+    quantised = quantised.replace("y) <float c", "y, float[64,8] z) <float s = {0.1}, uint8 n = {128}, float c")
+    assert verdicts(quantised, OPENVINO, hint="f32") == ["unknown"]
+    assert verdicts(quantised, ONNXRUNTIME) == ["ok"]
+
+
 @pytest.mark.parametrize("between", ["d = Sub(k, m)", "t = Relu(m) d = Sub(t, k)"])
 def test_a_constant_along_channels_behind_a_product_of_an_open_shape_is_not_known(between):
     """A random graph was run: openvino takes the constant for one along the last axis, which gives wrong numbers."""

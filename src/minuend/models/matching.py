@@ -102,7 +102,8 @@ class Match:
             of them :data:`PLAIN`; ``None`` where there is no such way.
         across: whether a product of a matrix is handed on to the judged operator, which has a constant along an axis
             that is not the last.
-        rescaled: whether the adjacent operator makes an operand of what was quantised directly before.
+        rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
+            values in a graph that has quantised ones, too.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
     """
 
@@ -181,7 +182,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
-            rescaled = operator == "DequantizeLinear" and flow.maker(inputs[0]) == "QuantizeLinear"
+            rescaled = _is_rescaled(flow, operator, inputs)
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
@@ -189,6 +190,14 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     own = itself and source == name
                     found = Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny)
                     yield replace(found, rescaled=rescaled)
+
+
+def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str]) -> bool:
+    """Whether a runtime may know an operator as a part of quantisation."""
+    if operator == "DequantizeLinear":
+        return flow.maker(inputs[0]) == "QuantizeLinear"
+    truth = operator == "Cast" and flow.dtypes.get(inputs[0]) == "bool"
+    return truth and any(step[0] == "QuantizeLinear" for step in flow.steps)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:

@@ -77,7 +77,8 @@ NARROW_CONSTANTS = "rounded last"
 elements, ``Sub(x, Mul(w, k))`` in none in 2026.0.0, 2026.2.1 and 2026.4.1."""
 RESCALES = True
 """QuantizeLinear and DequantizeLinear become FakeQuantize, a product and a sum: 398 of 512 elements of ``y - x`` differ
-by a rounding where ``y`` is made so of x, none where DequantizeLinear is given its integers."""
+by a rounding where ``y`` is made so of x, none where DequantizeLinear is given its integers. A model that has them and
+``1 - Cast(bool)`` besides can be refused (unsupported src_prc: boolean)."""
 CROSSES = True
 """``MatMul(x, w) - k`` of four axes with open dims, k of 8 channels: where the last axis has 8 elements, too, k is
 taken for a number of each of those; where it has not, the model is refused (data size: 8 OC: 16)."""
