@@ -248,17 +248,19 @@ def _may_be_vector(operand: TensorType) -> bool:
 
 
 def _is_negated_product(occurrence: Occurrence, match: Match, target: Target) -> bool:
-    """Whether a negation makes an operand, of what may be a product that a runtime joins with it and the difference.
+    """Whether a negation or a sum makes an operand, of what may be a product that a runtime joins with both.
 
-    Cases negate inputs. A runtime that fuses products and differences makes one product of a negation and a product.
+    Cases negate and add inputs. A runtime that fuses products and differences makes one product of a negation and a
+    product, and adds the terms of a sum one by one.
     """
     pattern = match.pattern
-    if not isinstance(pattern, Op) or not pattern.judged or Op("Neg", (X,)) not in pattern.operands:
+    if not isinstance(pattern, Op) or not pattern.judged or not _MADE_OF_TERMS & {*pattern.operands}:
         return False
     fused = target.table.cells.get(pattern_key(_FUSED, WIDE, STATIC, ADJACENT))
     return bool(fused) and any(one.far and one.operator in FACTORS for one in occurrence.matches)
 
 
+_MADE_OF_TERMS = {Op("Neg", (X,)), Op("Add", (X, X))}
 _FUSED = less(Op("Mul", (X, Const.ARRAY)), Const.ARRAY)
 
 
