@@ -115,7 +115,7 @@ class Draft:
     def store(self, array: Array, fold: bool = True) -> Value:
         """A stored value, as an initializer or as a Constant, or now and then as what a node makes of one."""
         name = self.name()
-        if array.dtype.kind == "f":
+        if array.dtype.kind == "f" or array.dtype.name == self.dtype:
             self.known += [float(one) for one in np.unique(array.reshape(-1)[:4])]
         tensor = onnx.numpy_helper.from_array(array, name)
         if self.chance(0.3):

@@ -506,7 +506,9 @@ class _Set:
         return self._joined([made[i] for i, name in enumerate(others) if name in reached], difference)
 
     def _shown(self, a: Array, b: Array) -> str:
-        """How the subtraction by itself is wrong: on its operands, or on the finding's own pair; else on zeros."""
+        """How the subtraction by itself is wrong: on its operands, as they are or should be; or on the finding's own
+        pair, or zeros.
+        """
         told = self._alone(a, b)
         if told or "(" in self.finding.graph:  # a neighbour decided
             return told
@@ -517,7 +519,18 @@ class _Set:
             x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in given)
             if told := self._alone(x, y):
                 return told
-        return ""
+        contracts = self._contracts_operands()
+        return "" if contracts is None else self._alone(*contracts)
+
+    def _contracts_operands(self) -> tuple[Array, Array] | None:
+        """A and B as the contract has them, where the runtime makes others: nodes before can be wrong, too."""
+        known = {**self.parts.stored, **self.fed}
+        made = [name for name in (self.a, self.b) if name not in known]
+        try:
+            known |= mn.run(until(self.trial.model, made), self.fed) if made else {}
+        except (MinuendError, OSError):
+            return None
+        return (known[self.a], known[self.b]) if made else None
 
     def _alone(self, a: Array, b: Array) -> str:
         """What the subtraction by itself gives otherwise on these operands; empty where nothing."""
@@ -574,7 +587,8 @@ def numbers(
         wide = source.standard_normal(count) * np.exp2(source.integers(-6, 7, count))
         found = (np.abs(wide) if kind == POSITIVE else wide).astype(np.float32).astype(element.memory)
     if kind == FEW:
-        few = np.array([0.0, 1.0, 2.0, 3.0, *(() if element.is_integer else (-0.0, -1.0, 0.5, 0.3, -0.3, *known))])
+        more = _near_ends(element, known) if element.is_integer else [-0.0, -1.0, 0.5, 0.3, -0.3, *known]
+        few = np.array([0, 1, 2, 3, *more], element.memory if element.is_integer else np.float64)
         chosen = few[source.integers(0, len(few), count)].astype(element.memory)
         found = np.where(source.integers(0, 3, count) == 0, found, chosen)
     if kind == ANY:
@@ -587,6 +601,13 @@ def numbers(
         codes[place] = edges[source.integers(0, len(edges), int(place.sum()))]
         found = codes.view(element.memory)
     return found.reshape(tuple(shape))
+
+
+def _near_ends(element: ElementType, known: Sequence[float]) -> list[int]:
+    """Whole numbers that constants take over the ends of their type, or of int32; none where no number is known."""
+    ends = {element.limits[0], element.limits[1], *((-(2**31), 2**31 - 1) if element.bits > 32 else ())}
+    near = (end + sign * int(one) for end in ends for one in {0, *known} if known and one % 1 == 0 for sign in (-1, 1))
+    return sorted({one for one in near if element.limits[0] <= one <= element.limits[1]})
 
 
 # ---- counting ---------------------------------------------------------------------------------------------------

@@ -245,9 +245,9 @@ def test_one_minus_x_and_x_minus_a_mean_are_right_on_openvino() -> None:
 
 
 def test_an_exported_models_one_minus_a_gate_is_right_on_openvino() -> None:
-    """With float32 kept: by default a Gemm farther on may take a difference along into bfloat16."""
+    """With float32 kept: by default a Gemm farther on may take the differences along that only it reads."""
     path = Path(__file__).parents[1] / "data" / "models" / "gated_cell.dynamo-18.onnx"
-    assert {finding.verdict for finding in check(path, OPENVINO)} == {"unknown"}
+    assert {finding.verdict for finding in check(path, OPENVINO)} == {"ok", "unknown"}
     report = check(path, OPENVINO, hint="f32")
     found = [finding for finding in report if (finding.dtype, finding.constants) == ("float32", "A")]
     assert found

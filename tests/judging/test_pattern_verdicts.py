@@ -112,6 +112,10 @@ def test_a_coarse_operator_takes_along_what_hangs_together_with_it(dims, body, e
 KEPT = {
     "the mean of a residual": "m = MatMul(x, w) s = Add(m, x) u = ReduceMean<axes = [-1]>(s) y = Sub(s, u)",
     "several read what MatMul made": "m = MatMul(x, w) s = Relu(m) d = Sub(s, c) t = Sigmoid(s) y = Mul(d, t)",
+    "what MatMul made is a factor": "m = MatMul(x, w) s = Sigmoid(m) d = Sub(e, x) t = Tanh(d) y = Mul(s, t)",
+    "several parts of what MatMul made": (
+        "m = MatMul(x, w) s, t = Split<axis = 1>(m) d = Sub(s, t) u = Exp(d) y = Concat<axis = 1>(u, t)"
+    ),
     "MatMul reads an operand": "s = Softmax(x) d = Sub(s, v) m = MatMul(s, w) t = Softmax(m) y = Add(d, t)",
 }
 
@@ -123,6 +127,80 @@ def test_what_leaves_the_graph_past_a_coarse_operator_keeps_its_precision(body):
     text = model(body, dims="8,8").replace("<float c", f"<float[8,8] w = {{{weights}}}, float c")
     for finding in check(text, OPENVINO):
         assert finding.verdict == "ok" or finding.severity == "sign-of-zero", finding
+
+
+def test_what_reads_the_shape_of_a_value_alone_keeps_nothing_apart():
+    """A random graph was run: openvino computes a known shape beforehand, and joins the two subtractions then."""
+    reads = {"z = Shape(t)": "int64[2] z", "z = Abs(t)": "float[64,8] z"}
+    found = [
+        verdicts(model(f"t = Sub(v, x) y = Sub(c, t) {body}").replace(" y)", f" y, {value})"), OPENVINO, hint="f32")
+        for body, value in reads.items()
+    ]
+    assert [one[-1] for one in found] == ["different-numbers", "ok"]
+
+
+def test_a_value_of_an_open_shape_less_one_of_a_known_shape_keeps_the_sign_of_zero():
+    """Where B's shape is open openvino gives 0 for -0 - 0."""
+    text = model("y = Sub(x, b)", "xb", "m,n")
+    assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers"]
+    known = text.replace("float[m,n] b", "float[4,8] b")
+    assert verdicts(known, OPENVINO, hint="f32") == ["ok"]
+    older = OPENVINO.replace("2026.4.1", "2026.2.1")
+    assert verdicts(known, older, hint="f32") == ["different-numbers"]
+
+
+def test_an_operator_with_a_constant_that_counts_as_0_is_none_that_was_measured():
+    """A random graph was run: openvino takes 1e-40 for 0 and removes the first node, so that the second reads one value
+    twice; -0 less itself is 0 then, and was -0 less 0.
+    """
+    text = model("t = Sub(x, c) y = Sub(x, t)").replace("float c = {1.7}", "float c = {1e-40}")
+    assert [one.verdict for one in check(text, OPENVINO, hint="f32")] == ["different-numbers", "unknown"]
+    assert verdicts(text, ONNXRUNTIME) == ["ok", "ok"]
+
+
+def test_a_sum_of_products_less_another_value_is_not_known_to_be_rounded_first():
+    """A random graph was run: openvino joins a product, the sum and the difference; one last digit differs."""
+    text = model("p = Mul(x, b) s = Add(p, x) y = Sub(b, s)", "xb")
+    assert (verdicts(text, OPENVINO, hint="f32"), verdicts(text, ONNXRUNTIME)) == (["unknown"], ["ok"])
+    plain = model("s = Add(x, b) y = Sub(b, s)", "xb")
+    assert verdicts(plain, OPENVINO, hint="f32") == ["ok"]
+
+
+def test_a_mask_in_a_graph_with_quantised_values_is_not_known_to_be_loaded():
+    """A random graph was run: openvino refuses it, and loads both of its parts."""
+    mask = "t = Cast<to = 1>(o) y = Sub(c, t)"
+    text = model(mask).replace("(float[64,8] x)", "(float[64,8] x, bool[64,8] o)")
+    assert verdicts(text, OPENVINO, hint="f32") == ["ok"]
+    quantised = text.replace("{ t", "{ q = QuantizeLinear(x, s, n) z = DequantizeLinear(q, s, n) t")
+    quantised = quantised.replace("y) <float c", "y, float[64,8] z) <float s = {0.1}, uint8 n = {128}, float c")
+    assert verdicts(quantised, OPENVINO, hint="f32") == ["unknown"]
+    assert verdicts(quantised, ONNXRUNTIME) == ["ok"]
+
+
+@pytest.mark.parametrize("between", ["d = Sub(k, m)", "t = Relu(m) d = Sub(t, k)"])
+def test_a_constant_along_channels_behind_a_product_of_an_open_shape_is_not_known(between):
+    """A random graph was run: openvino takes the constant for one along the last axis, which gives wrong numbers."""
+    numbers = ", ".join(map(str, range(1, 9)))
+    weights = ", ".join(str(i / 10) for i in range(64))
+    stored = f"float[8,8] w = {{{weights}}}, float[8,1,1] k = {{{numbers}}}"
+    open_ = model(f"m = MatMul(x, w) {between} y = Abs(d)", dims="n,c,h,u").replace("float c", f"{stored}, float c")
+    assert verdicts(open_, OPENVINO, hint="f32") == ["unknown"]
+    assert verdicts(open_, ONNXRUNTIME) == ["ok"]
+    for known in (open_.replace("n,c,h,u", "2,8,4,8"), open_.replace("float[8,1,1] k", "float[8] k")):
+        assert verdicts(known, OPENVINO, hint="f32") == ["ok"]
+
+
+def test_what_is_quantised_and_converted_back_is_one_operator_to_openvino():
+    """A random graph was run: the last digits of most elements differ. Integers that come from outside are measured."""
+    there = "float s = {0.1}, uint8 n = {128}"
+    text = model("q = QuantizeLinear(x, s, n) t = DequantizeLinear(q, s, n) y = Sub(t, x)").replace(
+        "float c", f"{there}, float c"
+    )
+    assert (verdicts(text, OPENVINO, hint="f32"), verdicts(text, ONNXRUNTIME)) == (["unknown"], ["ok"])
+    given = text.replace("(float[64,8] x)", "(float[64,8] x, uint8[64,8] q)").replace(
+        "q = QuantizeLinear(x, s, n) ", ""
+    )
+    assert verdicts(given, OPENVINO, hint="f32") == ["ok"]
 
 
 def test_what_no_way_leads_past_is_not_known_to_keep_its_precision():

@@ -210,6 +210,22 @@ def test_a_layer_normalisation_over_axes_that_are_not_known_is_any_and_one_writt
     assert found == {str(one) for one in NORMALISATIONS if one.axes == LAST}
 
 
+@pytest.mark.parametrize("missing", ["ReduceMean", "Sqrt"])
+def test_a_mean_that_is_subtracted_with_no_mean_of_squares_or_no_root_is_no_normalisation(missing):
+    steps = normalisation(square=("Mul", ("d", "d")))
+    at = next(i for i, step in enumerate(steps) if step[0] == missing and step[2] != ("b",))
+    steps[at] = ("ReduceSum", *steps[at][1:])
+    assert not [one for one, _ in around(steps, at=1, **NORMALISED) if "/" in one]
+
+
+@pytest.mark.parametrize("added", ["ReduceSum", "ReduceMean"])
+def test_a_softmax_sums(added):
+    steps = [("ReduceMax", ("x",), ("m",)), ("Sub", ("x", "m"), ("d",)), ("Exp", ("d",), ("e",)),
+             (added, ("e",), ("s",)), ("Div", ("e", "s"), ("y",))]  # fmt: skip
+    found = [one for one, _ in around(steps, at=1) if one.startswith("Exp(x - ReduceMax(x)) /")]
+    assert len(found) == (added == "ReduceSum")
+
+
 def test_operators_behind_others_and_bodies_around_are_told():
     steps = [("Sub", ("x", "y"), ("d",)), ("Abs", ("d",), ("a",)), ("MatMul", ("a", "w"), ("m",))]
     found = [

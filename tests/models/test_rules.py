@@ -131,6 +131,7 @@ CASES: Mapping[str, Made] = {
         "r = Or (c, d)\nu = Where (r, f, x)\nt = Where (e, f, x)", ("y", "v", "u", "t"), NUMBERS
     ),
     "Max": Made("y = Max (x, z)\nv = Min (x, z)", ("y", "v"), ("int64", "float32")),
+    "Sub of one value": Made("y = Sub (x, x)\nv = Sub (z, x)", ("y", "v"), ("int64", "int64")),
     "Add": Made("y = Add (x, z)\nv = Sub (x, z)\nu = Neg (x)", ("y", "v", "u"), ("int64", "int32", "float32")),
     "Sum": Made("y = Sum (x, z)", dtypes=("float32",)),
     "Range of constants": Made(

@@ -14,7 +14,8 @@ from minuend.judging.constant_operands import SYSTEMATIC, can_make, concerns, in
 from minuend.judging.pattern_verdicts import (
     PatternVerdict,
     answers_for_zero,
-    keeps_constant,
+    keeps_constants,
+    keeps_ends,
     pattern_verdict,
     with_open_shapes,
 )
@@ -185,8 +186,12 @@ def answers_for(
     if constants is None and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
         own = {name: one for name, one in known.items() if concerns(occurrence, one)}
         return {name: own.get(EVERY) or own.get(name, OK) for name in classes}
-    if constants is None and not empty and keeps_constant(occurrence, node, target):
+    if constants is None and not empty and keeps_constants(occurrence, node, target):
+        if occurrence.two_constants:
+            return dict.fromkeys(classes, OK)
         everything = target.judged(node.op, element, relation, "none")
+    elif constants is None and not empty and keeps_ends(occurrence, node, target):
+        everything = {**everything, "rounds": OK}
     if constants is None and not empty and (exact := on_their_numbers(occurrence, element, everything)) is not None:
         return exact
     opened = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
+from minuend.core.shapes import Shape
 from minuend.judging.cancellation import enlarged, within_ranges
 from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
@@ -22,7 +23,7 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
-from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
+from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, LESS_KNOWN, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.reasons import (
     ConstantsNotRounded,
     DynamicShapesNotMeasured,
@@ -43,6 +44,9 @@ from minuend.runtimes.table import STATIC, WIDE, Answers, joined, pattern_key
 from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node, TensorType
+
+_TINY = np.array([2.0**-149], np.float32)
+"""A constant that some runtimes take for 0."""
 
 _VANISHES = 2.0**-126
 """Magnitudes below are zero in float32, or subnormal, which some runtimes take for zero."""
@@ -168,8 +172,11 @@ def _each(
         answers = _measured(occurrence, node, target, match, hint)
         if answers == {} and node.a.dtype == WIDE and _is_negated_product(occurrence, match, target):
             answers = None
+        otherwise = _is_otherwise(occurrence, match, target)
+        if answers == {} and otherwise:
+            answers = None
         if answers is None:
-            helps = "" if hint else _helps(occurrence, node, target, match, classes)
+            helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
             continue
         possible = {name: one for name, one in answers.items() if name == EVERY or name in classes}
@@ -179,6 +186,14 @@ def _each(
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
+
+
+def _is_otherwise(occurrence: Occurrence, match: Match, target: Target) -> bool:
+    """Whether a target makes another operator of an adjacent one than what was measured."""
+    known = quirks(target.runtime)
+    if match.across and occurrence.dynamic and known.crosses:
+        return True
+    return (match.rescaled and known.rescales) or (match.tiny and bool(known.kept(TYPES[WIDE], _TINY)))
 
 
 def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternVerdict]:
@@ -233,17 +248,19 @@ def _may_be_vector(operand: TensorType) -> bool:
 
 
 def _is_negated_product(occurrence: Occurrence, match: Match, target: Target) -> bool:
-    """Whether a negation makes an operand, of what may be a product that a runtime joins with it and the difference.
+    """Whether a negation or a sum makes an operand, of what may be a product that a runtime joins with both.
 
-    Cases negate inputs. A runtime that fuses products and differences makes one product of a negation and a product.
+    Cases negate and add inputs. A runtime that fuses products and differences makes one product of a negation and a
+    product, and adds the terms of a sum one by one.
     """
     pattern = match.pattern
-    if not isinstance(pattern, Op) or not pattern.judged or Op("Neg", (X,)) not in pattern.operands:
+    if not isinstance(pattern, Op) or not pattern.judged or not _MADE_OF_TERMS & {*pattern.operands}:
         return False
     fused = target.table.cells.get(pattern_key(_FUSED, WIDE, STATIC, ADJACENT))
     return bool(fused) and any(one.far and one.operator in FACTORS for one in occurrence.matches)
 
 
+_MADE_OF_TERMS = {Op("Neg", (X,)), Op("Add", (X, X))}
 _FUSED = less(Op("Mul", (X, Const.ARRAY)), Const.ARRAY)
 
 
@@ -397,21 +414,55 @@ def is_right(what: str, node: Node, target: Target) -> bool:
     return known and target.release in quirks(target.runtime).right.get(what, ())
 
 
-def keeps_constant(occurrence: Occurrence, node: Node, target: Target) -> bool:
-    """Whether a target computes with a stored operand as with any other value: it keeps each of its elements."""
-    if len(occurrence.constants) != 1 or not is_right(CONSTANTS_KEPT, node, target):
+def keeps_constants(occurrence: Occurrence, node: Node, target: Target) -> bool:
+    """Whether a target computes with stored operands as with any other values: it keeps each of their elements.
+
+    Of two constants it keeps the difference, and has to keep its elements, too.
+    """
+    if not occurrence.constants or not is_right(CONSTANTS_KEPT, node, target):
         return False
-    (place,) = occurrence.constants
-    dims = node.operands[place].shape
-    if dims is None or not all(isinstance(dim, int) for dim in dims):
+    dims = [node.operands[place].shape for place in occurrence.constants]
+    if any(_count(one) is None for one in dims):
         return False
-    if math.prod(dim for dim in dims if isinstance(dim, int)) > _MOST_ELEMENTS:
+    fixed = occurrence.fixed()
+    stored = [one for one in (fixed[place] for place in occurrence.constants) if one is not None]
+    if len(stored) < len(occurrence.constants) or (len(stored) == 1 and stored[0].size < 2):
         return False
-    stored = occurrence.fixed()[place]
-    if stored is None or stored.size < 2 or not np.isfinite(stored).all():
+    if len(stored) == 2:
+        stored.append(_difference(node, *stored))
+    return all(_keeps(one, node.a.element, target) for one in stored)
+
+
+def keeps_ends(occurrence: Occurrence, node: Node, target: Target) -> bool:
+    """Whether a target keeps all that two constants can be, subnormal numbers aside, so that it rounds as it should."""
+    if not occurrence.two_constants or not is_right(CONSTANTS_KEPT, node, target):
         return False
-    minus_zero = (stored == 0) & np.signbit(stored)
-    return not minus_zero.any() and not quirks(target.runtime).kept(node.a.element, stored)
+    ends = np.array([(one.lo, one.hi) for one in occurrence.operands], np.float32)
+    known = not any(one.nan for one in occurrence.operands)
+    return known and bool(np.isfinite(ends).all()) and not quirks(target.runtime).kept(node.a.element, ends)
+
+
+def _count(dims: Shape) -> int | None:
+    """How many elements a shape has, where that is known and they are few enough to look at."""
+    known = [dim for dim in dims if isinstance(dim, int)] if dims is not None else []
+    few = dims is not None and len(known) == len(dims) and math.prod(known) <= _MOST_ELEMENTS
+    return math.prod(known) if few else None
+
+
+def _difference(node: Node, a: Array, b: Array) -> Array:
+    """The difference of two constants; none where another rule than NumPy's joins them."""
+    if a.shape != b.shape and node.op.broadcasting != "numpy":
+        return np.empty(0, a.dtype)
+    with np.errstate(all="ignore"):
+        found: Array = np.subtract(a, b)
+    return found
+
+
+def _keeps(stored: Array, element: ElementType, target: Target) -> bool:
+    """Whether a target keeps each element of a constant."""
+    if not stored.size or not np.isfinite(stored).all() or ((stored == 0) & np.signbit(stored)).any():
+        return False
+    return not quirks(target.runtime).kept(element, stored)
 
 
 def _signs(zero: Range, stored: Array | None) -> Collection[int]:
@@ -432,10 +483,15 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
+    known = not occurrence.constants and is_right(LESS_KNOWN, node, target) and _is_known(node.b)
     for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
         if not match.operator:
-            found = {**found, **(target.table.find(match, node.a.dtype, True, "") or {})}
+            found = {**found, **(target.table.find(match, node.a.dtype, not known, "") or {})}
     return found
+
+
+def _is_known(operand: TensorType) -> bool:
+    return operand.shape is not None and all(isinstance(dim, int) for dim in operand.shape)
 
 
 def _is_zero(range_: Range) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from minuend.core.elements import TYPES, of_numpy
-from minuend.models.flow import KEEPING, Array, Flow
+from minuend.core.elements import of_numpy
+from minuend.models.flow import KEEPING, Flow
+from minuend.models.folding import computed
 
 _PICKING = (*KEEPING, "Sign")
 """Operators that give a number of the type for numbers of the type."""
@@ -27,19 +27,6 @@ _SMALL = ("bool", "int8", "uint8")
 
 _NEUTRAL: Mapping[str, tuple[int, ...]] = MappingProxyType({"Add": (0, 0), "Sub": (0, 0), "Mul": (1, 1), "Div": (1,)})
 """Operators of two operands: the number with which the other keeps its magnitude, as the last one and the first."""
-
-
-_FOLLOWED = 16
-"""Constant nodes in a row that are computed."""
-
-_RESHAPING = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Dropout")
-
-_COMPUTED: Mapping[str, np.ufunc] = MappingProxyType(
-    {"Neg": np.negative, "Abs": np.absolute, "Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
-)
-
-_SMALLEST = 2.0**-126
-"""Numbers below are subnormal in float32, which some runtimes take for 0."""
 
 
 def is_exact(flow: Flow, name: str) -> bool:
@@ -66,7 +53,7 @@ def _follow(flow: Flow, first: str, known: dict[str, bool]) -> bool:
             continue
         more = _needs(flow, made)
         if more is None:
-            if name in flow.folded and _computed(flow, name) is not None:
+            if name in flow.folded and computed(flow, name) is not None:
                 continue
             return False
         waiting.extend(more)
@@ -95,58 +82,6 @@ def _needs(flow: Flow, index: int) -> list[str] | None:
         if len(inputs) == 2 and _all(flow, inputs[place], number):
             return [inputs[1 - place]]
     return None
-
-
-def _computed(flow: Flow, name: str, left: int = _FOLLOWED) -> Array | None:
-    """The elements of a constant that no step on its way rounds to its type; ``None`` where one does, or may."""
-    shape, dtype = flow.shapes.get(name), flow.dtypes.get(name)
-    if not isinstance(shape, tuple) or dtype not in TYPES or not left:
-        return None
-    if name in flow.constants:
-        found = flow.elements(name)
-        return None if found is None or of_numpy(found.dtype) is None else found.reshape(shape)
-    made = flow.maker_of(name)
-    operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
-    given = [_computed(flow, one, left - 1) for one in (inputs[:1] if operator in _RESHAPING else inputs)]
-    if not given or any(one is None for one in given):
-        return None
-    arrays = [one for one in given if one is not None]
-    if operator in _RESHAPING:
-        return arrays[0].reshape(shape)
-    return _unrounded(operator, arrays, np.dtype(TYPES[dtype].memory))
-
-
-def _joined_by_any_rule(a: Array, b: Array) -> bool:
-    """Whether two arrays have one alignment, NumPy's: B's axes may begin at another of A's by the rules of old."""
-    try:
-        np.broadcast_shapes(a.shape, b.shape)
-    except ValueError:
-        return False
-    if a.ndim == b.ndim or 1 in (a.size, b.size):
-        return True
-    few, more = sorted((a.shape, b.shape), key=len)
-    behind = len(more) - len(few)
-    return not any(all(x in (1, y) for x, y in zip(few, more[at:], strict=False)) for at in range(behind))
-
-
-def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array | None:
-    """What an operator gives in float32, where that has the type's own numbers alone."""
-    if operator != "Cast" and any(one.dtype != dtype for one in given):
-        return None
-    with np.errstate(all="ignore"):
-        if operator == "Cast":
-            found = given[0].astype(np.float64)
-        elif operator in _COMPUTED:
-            if len(given) > 1 and not _joined_by_any_rule(*given):
-                return None
-            found = _COMPUTED[operator](*(one.astype(np.float32) for one in given))
-        else:
-            return None
-        rounded = found.astype(dtype)
-        magnitudes = np.abs(found[found != 0])
-        normal = np.isfinite(found).all() and (magnitudes >= _SMALLEST).all()
-        exact = normal and (rounded.astype(found.dtype) == found).all()
-    return rounded if exact else None
 
 
 def _all(flow: Flow, name: str, number: int) -> bool:

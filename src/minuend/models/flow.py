@@ -22,6 +22,9 @@ holds in more bits than its type has keeps some through these."""
 _MERGED = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Sqrt", "Reciprocal", "Exp", "Abs", "Relu")
 """Operators that say all they do by their inputs, so that runtimes compute equal ones once."""
 
+OF_SHAPES = ("Shape", "Size")
+"""Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
+
 _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}
 """From which input to which an operator hands numbers on, where that is not the first alone."""
 
@@ -37,6 +40,7 @@ class Flow:
         shapes: those of values that are known. sizes: how many elements stored values have, by name.
         elements: those of a stored value, flat; ``None`` where they are not read. Queried seldom.
         within: the operators in whose bodies the scope lies, the outermost first.
+        no_readers: operators that do not count as readers of what they are given.
     """
 
     steps: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]
@@ -47,6 +51,7 @@ class Flow:
     sizes: Mapping[str, int] = field(default_factory=dict)
     elements: Callable[[str], Array | None] = lambda name: None
     within: Sequence[str] = ()
+    no_readers: Collection[str] = ()
 
     @cached_property
     def _made(self) -> dict[str, int]:
@@ -55,8 +60,8 @@ class Flow:
     @cached_property
     def _readers(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for i, (_, inputs, _) in enumerate(self.steps):
-            for name in dict.fromkeys(inputs):
+        for i, (operator, inputs, _) in enumerate(self.steps):
+            for name in dict.fromkeys(inputs if operator not in self.no_readers else ()):
                 found.setdefault(name, []).append(i)
         return found
 
@@ -83,6 +88,8 @@ class Flow:
     def plain(self) -> tuple[Flow, Sequence[int]]:
         """The flow as runtimes have it: equal nodes are one, and what hands a value on or serves no output is gone.
 
+        What reads shapes alone reads no value.
+
         Returns:
             The flow, with an empty step for each node that goes, and the number of each node's step in it.
         """
@@ -106,7 +113,7 @@ class Flow:
                 names[outputs[0]] = same
                 steps.append(("", (), ()))
         outputs_ = [names.get(name, name) for name in self.outputs]
-        return replace(self, steps=steps, outputs=outputs_), places
+        return replace(self, steps=steps, outputs=outputs_, no_readers=OF_SHAPES), places
 
     def _live(self) -> Collection[int]:
         """The numbers of the steps that an output of the scope is made by; all, where none is known."""

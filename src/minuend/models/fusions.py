@@ -28,11 +28,13 @@ def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> I
     if operator != "Sub" or operands[0] not in flow.operands(operands[1], ()):
         return
     a, b = operands
-    if flow.maker(b, ()) == "ReduceMean" and {flow.steps[i][0] for i in reached()} & {"Sqrt", "Pow"}:
+    behind = {flow.steps[i][0] for i in reached()}
+    # Its squares have a mean, and that has a root.
+    if flow.maker(b, ()) == "ReduceMean" and "ReduceMean" in behind and behind & {"Sqrt", "Pow"}:
         shape = flow.shapes.get(a)
         known = isinstance(shape, tuple) and len(shape) == 1
         yield from (_OF_ONE_AXIS,) if known else _written(flow, a, b, result)
-    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result):
+    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result) and "ReduceSum" in behind:
         yield Softmax()
 
 

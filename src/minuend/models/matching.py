@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from minuend.models.exact import is_exact, moves
-from minuend.models.flow import KEEPING, SHAPES, Flow
+from minuend.models.flow import KEEPING, OF_SHAPES, SHAPES, Flow
 from minuend.models.fusions import fusions
 from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
 
@@ -100,6 +100,11 @@ class Match:
             the judged operator; ``None`` where they are not known.
         past: of an operator that is far and not reached: the operators of one way from the result out of the graph, all
             of them :data:`PLAIN`; ``None`` where there is no such way.
+        across: whether a product of a matrix is handed on to the judged operator, which has a constant along an axis
+            that is not the last.
+        rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
+            values in a graph that has quantised ones, too.
+        tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
     """
 
     pattern: Pattern
@@ -112,6 +117,9 @@ class Match:
     itself: bool = False
     factors: tuple[float, float] | None = NO_FACTORS
     past: frozenset[str] | None = None
+    across: bool = False
+    rescaled: bool = False
+    tiny: bool = False
 
 
 def matches(flow: Flow, index: int) -> tuple[Match, ...]:
@@ -124,7 +132,8 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     plain, places = flow.plain
     if not plain.steps[places[index]][0]:  # no output needs it
         plain, places = flow, range(len(flow.steps))
-    views = ((flow, index), (plain, places[index])) if plain.steps != flow.steps else ((flow, index),)
+    same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
+    views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
     parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains)
     found = (one for seen, place in views for part in parts for one in part(seen, place))
@@ -172,13 +181,23 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
-            factors = _magnitudes(flow, operator, inputs)
+            factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
+            rescaled = _is_rescaled(flow, operator, inputs)
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
                     own = itself and source == name
-                    yield Match(pattern, stands, operator, exact=exact, itself=own, factors=factors)
+                    found = Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny)
+                    yield replace(found, rescaled=rescaled)
+
+
+def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str]) -> bool:
+    """Whether a runtime may know an operator as a part of quantisation."""
+    if operator == "DequantizeLinear":
+        return flow.maker(inputs[0]) == "QuantizeLinear"
+    truth = operator == "Cast" and flow.dtypes.get(inputs[0]) == "bool"
+    return truth and any(step[0] == "QuantizeLinear" for step in flow.steps)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
@@ -251,14 +270,14 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
             exact = unrounded and _as_alone(operator, stands)
             folded = "" if not both else INSIDE if all(one in flow.folded for one in outputs if one) else EDGE
             distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
-            factors = _magnitudes(flow, operator, inputs)
+            factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
             known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
             for terms in known:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
                     found = Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
-                    yield replace(found, factors=factors)
+                    yield replace(found, factors=factors, tiny=tiny)
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -290,10 +309,13 @@ def _later(flow: Flow, index: int) -> Iterator[Match]:
     for operator in sorted({flow.steps[i][0] for i in reached}):
         yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
     connected = _connected(flow, index)
-    joined = {flow.steps[i][0] for i in connected if i in reached or _joins(flow, i, reached | {index})}
+    joined = {flow.steps[i][0] for i in connected if i in reached or _joins(flow, i, index, reached)}
     for operator in sorted({flow.steps[i][0] for i in connected}):
         way = None if operator in joined else past
         yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True, past=way)
+    products = (i for i in connected - reached if flow.steps[i][0] == "MatMul")
+    if _has_across(flow, index) and any(_joins(flow, i, index, reached) for i in products):
+        yield Match(_distant(flow, index, How.CONNECTED, "MatMul"), ADJACENT, "MatMul", far=True, across=True)
     for operator in flow.within:
         yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator)
 
@@ -322,22 +344,27 @@ _SEPARATE = ("Softmax", "LogSoftmax", "ReduceMean", "ReduceSum", "ReduceMax", "R
 """Operators that no runtime carries out together with one that adds up products."""
 
 
-def _joins(flow: Flow, index: int, others: Collection[int]) -> bool:
-    """Whether a node's result reaches one of some others through values that each have one reader alone.
+def _joins(flow: Flow, index: int, judged: int, reached: Collection[int]) -> bool:
+    """Whether a node's result reaches the judged one, or a sum with what this reaches, with one reader for each value.
 
-    Runtimes carry out what such values are read by together with the node.
+    Runtimes carry out what such values are read by together with the node: a convolution adds to the other operand of
+    a sum. Of other operators with an operand of their own on another way they do not, nor where a node has several
+    results.
     """
     seen = {index}
     while len(names := [name for name in flow.steps[index][2] if flow.uses(name)]) == 1 and flow.uses(names[0]) == 1:
         if not (readers := flow.readers_of(names[0])):
             return False
         index = readers[0]
-        if index in others:
+        if index == judged:
             return True
-        if index in seen or flow.steps[index][0] in _SEPARATE:
+        operator = flow.steps[index][0]
+        if index in reached:
+            return operator in ("Add", "Sum")
+        if index in seen or operator in _SEPARATE:
             return False
         seen.add(index)
-    return len(names) > 1
+    return False
 
 
 def _reached(flow: Flow, index: int) -> set[int]:
@@ -469,6 +496,25 @@ def _magnitudes(flow: Flow, operator: str, inputs: Sequence[str]) -> tuple[float
         sizes = [np.abs(one.astype(np.float64)) for one in found if one is not None]
     numbers = np.concatenate([one[one != 0] for one in sizes]) if sizes else np.empty(0)
     return (float(numbers.min()), float(numbers.max())) if numbers.size else NO_FACTORS
+
+
+def _has_tiny(flow: Flow, inputs: Sequence[str]) -> bool:
+    """Whether an operator has a stored constant of float32 with a subnormal number."""
+    for name in inputs:
+        found = flow.elements(name) if flow.dtypes.get(name) == "float32" and name in flow.constants else None
+        if found is not None and ((found != 0) & (np.abs(found) < _LEAST_NORMAL)).any():
+            return True
+    return False
+
+
+def _has_across(flow: Flow, index: int) -> bool:
+    """Whether an operator has a constant whose elements lie along one axis, which is not the last."""
+    shapes = [flow.shapes.get(name) for name in flow.steps[index][1] if name in flow.folded]
+    return any(isinstance(one, tuple) and one[-1:] == (1,) and sum(dim != 1 for dim in one) == 1 for one in shapes)
+
+
+_LEAST_NORMAL = 2.0**-126
+"""The least normal number of float32."""
 
 
 def _first(flow: Flow, name: str, found: Collection[Term]) -> Collection[Term]:

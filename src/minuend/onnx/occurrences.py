@@ -20,6 +20,7 @@ from onnx.helper import get_attribute_value
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
+from minuend.models.folding import FOLLOWED, computed
 from minuend.models.matching import matches
 from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
@@ -90,7 +91,10 @@ def occurrences(
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
         dtype = node.a.dtype if isinstance(node, Node) else None
-        operands = tuple(typed(operand, dtype) for operand in analysis.operands(one))
+        operands = tuple(
+            _as_computed(flow, name, typed(operand, dtype))
+            for name, operand in zip(one.proto.input, analysis.operands(one), strict=True)
+        )
         constants = constants_of(*operands)
         own = ways_of_operands(one) if stored else frozenset()
         yield Occurrence(
@@ -102,22 +106,35 @@ def occurrences(
             constants=constants,
             purpose=purpose_of(flow, one.index),
             matches=matches(flow, one.index),
-            fixed=functools.cache(functools.partial(_fixed, model, one)),
+            fixed=functools.cache(functools.partial(_fixed, model, one, flow, operands)),
             notes=model.notes,
             violations=violations.union(own, {f"two constants of {dtype}"} if len(constants) > 1 else ()),
             live=one,
         )
 
 
-def _fixed(model: Model, one: Subtraction) -> tuple[Array | None, ...]:
-    """The elements of the operands that are stored in the model, and not too many."""
+def _as_computed(flow: Flow, name: str, operand: Range) -> Range:
+    """What a constant holds that nodes make of stored ones; of any other operand what is known of it."""
+    if operand.dtype not in FOLLOWED or not operand.constant or name in flow.constants:
+        return operand
+    found = computed(flow, name)
+    if found is None:
+        return operand
+    return replace(of_array(found, operand.dtype, operand.why), assumptions=operand.assumptions)
+
+
+def _fixed(model: Model, one: Subtraction, flow: Flow, operands: Sequence[Range]) -> tuple[Array | None, ...]:
+    """The elements of the operands that are stored in the model or made of what is, and not too many."""
     stored = one.scope.visible_tensors()
-    return tuple(
-        model.array(tensor, f"{model.name}: {name!r}")
-        if (tensor := stored.get(name)) is not None and math.prod(tensor.dims) <= _MOST_ELEMENTS
-        else None
-        for name in one.proto.input
-    )
+
+    def elements(name: str, operand: Range) -> Array | None:
+        tensor = stored.get(name)
+        if tensor is None:
+            return computed(flow, name) if operand.constant and operand.dtype in FOLLOWED else None
+        few = math.prod(tensor.dims) <= _MOST_ELEMENTS
+        return model.array(tensor, f"{model.name}: {name!r}") if few else None
+
+    return tuple(map(elements, one.proto.input, operands))
 
 
 def value_ranges(model: Model, names: Sequence[str]) -> dict[str, Range]:
@@ -376,6 +393,7 @@ class _Analysis:
             shapes=[shape_of(scope.protos.get(name)) for name in node.input],
             attributes=self._attributes(frame, node),
             opset=scope.opset or 0,
+            alike=len(set(node.input)) == 1,
         )
 
     def _values(self, frame: _Frame) -> Values:

@@ -177,9 +177,11 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
         attributes = {"fmod": 1}
     elif layer.type == "TopK":
         attributes = {"axis": int(layer.data["axis"])}
-    shapes = [ref.port.type.shape for ref in layer.sources()]
+    sources = layer.sources()
+    shapes = [ref.port.type.shape for ref in sources]
     kind = NAMES.get(layer.type, layer.type)
-    found = result(Step(kind=kind, inputs=inputs, outputs=outputs, shapes=shapes, attributes=attributes, opset=13))
+    step = Step(kind=kind, inputs=inputs, outputs=outputs, shapes=shapes, attributes=attributes, opset=13)
+    found = result(replace(step, alike=len(set(sources)) == 1))
     return [replace(r, why=layer.type) if r.why == kind else r for r in found]
 
 

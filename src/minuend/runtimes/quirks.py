@@ -40,10 +40,10 @@ AS_VALUES, ROUNDED_LAST = "as values", "rounded last"
 among themselves, and rounded before any other node reads them."""
 
 
-MINUS_ZERO_KEPT, CONSTANTS_KEPT, LESS_ITSELF = "minus 0 kept", "constants kept", "less itself"
+MINUS_ZERO_KEPT, CONSTANTS_KEPT, LESS_ITSELF, LESS_KNOWN = "minus 0 kept", "constants kept", "less itself", "less known"
 """What was measured to be right in cases narrower than a row of answers, all of float32: ``x - (-0)`` between an input
 and an output of the graph, shapes being known; an array that the runtime keeps as it is, without -0; a sum or product
-less itself."""
+less itself; a value of an open shape less one of a known shape, as if both were known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,9 @@ class Quirks:
         narrow_constants: what it does with float16 and bfloat16 of constants between nodes that it folds:
             :data:`AS_VALUES` or :data:`ROUNDED_LAST`; ``""`` where that was not measured.
         right: :data:`MINUS_ZERO_KEPT` and the like → the releases of which that was measured.
+        rescales: whether it makes one operator of QuantizeLinear and DequantizeLinear, and rounds otherwise then.
+        crosses: whether it takes a constant along another axis for one along the last, behind a product of a matrix
+            of an open shape, or refuses it.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
@@ -93,6 +96,8 @@ class Quirks:
     switches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     narrow_constants: str = ""
     right: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rescales: bool = False
+    crosses: bool = False
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)

@@ -28,6 +28,7 @@ class Step:
         kind: its name. inputs: the operands' ranges; ``None`` for one that is left out. shapes: their shapes.
         outputs: the element types of its results, ``None`` where unknown.
         attributes: by name, as Python values; a tensor as its range. opset: the dialect's number in force.
+        alike: whether both operands are one value.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Step:
     shapes: Sequence[Shape] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     opset: int = 0
+    alike: bool = False
 
     def given(self, index: int) -> Range | None:
         """An operand, or ``None`` where it is left out."""
@@ -375,6 +377,17 @@ def _sum(step: Step) -> Range:
     return functools.reduce(ranges.add, parts)
 
 
+def _subtract(step: Step) -> Range:
+    """A difference: of a value less itself 0, but of infinities and of what is no number."""
+    a, b = step.operand(0), step.operand(1)
+    if a.dtype is None or a.dtype != b.dtype:
+        return Range(None)
+    if not step.alike:
+        return ranges.subtract(a, b)
+    nan = a.is_float and (a.nan or math.isinf(a.lo) or math.isinf(a.hi))
+    return within(a.dtype, 0, 0, (a,), nan=nan, integral=True)
+
+
 def _mod(step: Step) -> Range:
     a, b = step.operand(0), step.operand(1)
     if a.dtype is None or a.dtype != b.dtype:
@@ -605,7 +618,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Softsign": _within(-1, 1, of_infinity=True),
         "Split": lambda step: [step.operand(0)] * len(step.outputs),
         "Sqrt": _sqrt,
-        "Sub": _of(2)(ranges.subtract),
+        "Sub": _subtract,
         "Sum": _sum,
         "Tanh": _within(-1, 1),
         "TopK": lambda step: [step.operand(0), _position(step, 1, -1)],
