@@ -118,3 +118,9 @@ def test_installed_runtimes_are_those_that_run_models() -> None:
     names = beginning._installed()
     assert "onnxruntime-cpu" in names
     assert not {"numpy", "onnx-reference"} & set(names)
+
+
+def test_the_next_command_can_be_pasted(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (here / "exports").rename(here / "my exports")
+    _, out, _ = run(capfd, "init", "-o", "my exports/gate.toml")
+    assert out.splitlines()[-1] == "next: minuend check --config 'my exports/gate.toml'"

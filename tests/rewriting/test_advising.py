@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command_line import run
 
 import minuend as mn
 from minuend.judging.checking import examine
@@ -102,6 +103,31 @@ def test_a_hint_with_which_fix_helps_is_offered_with_the_rewrite() -> None:
         "fix it with --hint f32, with which these were measured, and run it with INFERENCE_PRECISION_HINT=f32; "
         f"or run the model on another runtime than {OPENVINO}"
     )
+
+
+HALF = '<ir_version: 10, opset_import: ["" : 18]> g (uint8[4] a, uint8[4] b, double[4] x) => (uint8[4] c, double[4] y) '
+HALF += "{ c = Sub(a, b) y = Sub(x, x) }"
+
+
+def test_a_rewrite_beside_a_refusal_is_offered_in_part(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = report(HALF)
+    assert [(one.fixable, one.partly) for one in found] == [(True, True), (False, True)]
+    assert commands(found) == [[f"minuend fix MODEL --target {OPENVINO} --partial -o OUT"], []]
+    source, out = tmp_path / "half.onnxtxt", tmp_path / "half.onnx"
+    source.write_text(HALF)
+    (command,), _ = commands(found)
+    words = [{"MODEL": str(source), "OUT": str(out)}.get(word, word) for word in command.split()]
+    assert run(capfd, *words[1:], "--no-run")[0] == 1
+    assert out.exists()
+
+
+def test_with_a_hint_too_a_rewrite_beside_a_refusal_is_offered_in_part() -> None:
+    source = SCALED.replace("float[1,3,8,8] x)", "float[1,3,8,8] x, int64[4] p, int64[4] q)")
+    source = source.replace("8] z)", "8] z, int64[4] r)").replace("y = Conv", "r = Sub(p, q) y = Conv")
+    first, second = report(source)
+    assert (first.fix_hint, first.partly, second.fixable) == ("f32", True, False)
+    (action,) = first.actions
+    assert action.command == f"minuend fix MODEL --target {OPENVINO} --hint f32 --partial -o OUT"
 
 
 def test_what_does_not_count_stays_as_it_is() -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_line import run
 
 import minuend as mn
+from minuend.cli.pages.fixing import fix_lines
 from minuend.errors import SpecError
+from minuend.judging.contract import Tally
+from minuend.rewriting.verification import Comparison
+from minuend.runtimes.tolerance import Tolerance, Tolerances
+from minuend.runtimes.trials import Answered, Different, Trial
 
 pytest.importorskip("onnx")
 
@@ -66,7 +73,7 @@ def test_the_setting_is_said_first_and_the_fixed_part_does_not_read_as_success(
         'recommended first: compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}), with which 1 of 2 wrong '
         "subtractions is right without a rewrite"
     )
-    assert then == f"to fix what is left then: minuend fix coarse.onnxtxt --target {OPENVINO} --hint f32 -o OUT"
+    assert then == f"to fix what is left then: minuend fix coarse.onnxtxt --target {OPENVINO} --hint f32 -o o.onnx"
     assert left.startswith(f"after the fix 1 subtraction is not right on {OPENVINO}: 1 ")
     assert title == f"coarse.onnxtxt for {OPENVINO}, where its results still differ"
     assert last == "nothing written; --partial writes what could be fixed"
@@ -75,6 +82,64 @@ def test_the_setting_is_said_first_and_the_fixed_part_does_not_read_as_success(
     assert f"coarse.onnxtxt → o.onnx for {OPENVINO}, where its results still differ" in out.splitlines()
     status, out, _ = run(capfd, *command, "--hint", "f32")
     assert (status, out.splitlines()[0]) == (0, f"coarse.onnxtxt → o.onnx for {OPENVINO}")
+
+
+@pytest.mark.usefixtures("here")
+def test_the_command_for_what_is_left_writes_a_file(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("wide.onnxtxt").write_text(COARSE.replace("[4] v)", "[4] v, double[4] x)").replace(
+        "[4] d)", "[4] d, double[4] y)").replace("d = Sub", "y = Sub(x, x) d = Sub"))  # fmt: skip
+    command = ["fix", "wide.onnxtxt", "--target", OPENVINO, "-o", "my output.onnx", "--no-run", "--tolerate", "edge"]
+    _, out, _ = run(capfd, *command)
+    start = "to fix what is left then: minuend "
+    (line,) = (line for line in out.splitlines() if line.startswith(start))
+    words = shlex.split(line.removeprefix(start))
+    assert words[4:] == ["--tolerate", "edge", "--partial", "--hint", "f32", "-o", "my output.onnx"]
+    status, _, _ = run(capfd, *words, "--no-run")
+    assert (status, Path("my output.onnx").exists()) == (1, True)
+
+
+@pytest.mark.usefixtures("here")
+def test_no_command_is_named_where_a_setting_leaves_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capfd, "fix", "alone.onnxtxt", "--target", OPENVINO, "-o", "o.onnx", "--no-run")
+    assert out.startswith("recommended first: ")
+    assert "to fix what is left then" not in out
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_unknown_is_not_called_wrong(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("u.onnxtxt").write_text(HEAD + "(int64[4] p, int64 axis) => (int64[4] q) <int64 k = {1}> "
+                                 "{ s = CumSum(p, axis) q = Sub(s, k) }")  # fmt: skip
+    target = "onnxruntime-cpu@1.22.1"
+    status, out, _ = run(capfd, "fix", "u.onnxtxt", "--target", target, "-o", "u.onnx", "--no-run")
+    assert (status, out.splitlines()[0]) == (0, f"after the fix 1 subtraction is not known to be right on {target}")
+
+
+def test_what_a_run_shows_of_outputs_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed = mn.fix(COARSE, OPENVINO, run=False)
+    tally = Tally(elements=8, different=8, first=Different("'c'", (0,), "1", "2"))
+    comparison = Comparison(OPENVINO, Tally(elements=4), tally)
+    right = Trial(target=OPENVINO, runtime=OPENVINO, outputs=(Answered("c", "float32", 8),))
+    wrong = replace(right, outputs=(replace(right.outputs[0], different=8),))
+    line = f"run on {OPENVINO}: of the rewritten subtractions all 4 elements are as expected"
+    for trial, agreed in ((right, False), (wrong, False), (wrong, True)):
+        outputs = Tally(elements=8) if agreed else tally
+        shown = replace(fixed, comparison=replace(comparison, outputs=outputs), whole=trial)
+        assert line in fix_lines(shown, "m.onnx", "")
+    for trial, agreed in ((right, True), (None, False), (replace(right, refused="no"), False)):
+        outputs = Tally(elements=8) if agreed else tally
+        shown = replace(fixed, comparison=replace(comparison, outputs=outputs), whole=trial)
+        assert any(one.startswith(f"{line}; of the outputs ") for one in fix_lines(shown, "m.onnx", ""))
+
+
+def test_a_run_that_differs_in_what_is_tolerated_does_not_count() -> None:
+    fixed = mn.fix(COARSE, OPENVINO, hint="f32", run=False)
+    wrong = Answered("c", "float32", 8, different=1)
+    trial = Trial(target=OPENVINO, runtime=OPENVINO, outputs=(wrong,))
+    assert trial.severity == "sign-of-zero"
+    for tolerate, differs in (("sign-of-zero", False), ("none", True), ("rounding", True)):
+        marked = Tolerances(Tolerance.of(tolerate)).marked(trial)
+        assert replace(fixed, whole=marked).differs == differs
+    assert replace(fixed, whole=replace(trial, outputs=(replace(wrong, numbers=1),))).differs
 
 
 @pytest.mark.usefixtures("here")

@@ -176,6 +176,39 @@ def test_what_was_given_is_in_the_commands_too() -> None:
     )
 
 
+def test_what_is_tolerated_is_in_the_commands_too_but_nothing_beside_something() -> None:
+    check = f"minuend check MODEL --target {WRAPS.target}"
+    for given, expected in (
+        ("--tolerate edge", f"{TOLERATED} --tolerate edge"),
+        ("--tolerate none --hint f32", f"{TOLERATED} --hint f32"),
+    ):
+        assert Command("a.onnx", given).filled(f"{check} {TOLERATED}") == (
+            f"minuend check a.onnx --target {WRAPS.target} {expected}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "command"),
+    [
+        ("unknown", "minuend check a.onnx --target openvino-cpu@installed --run"),
+        ("different-numbers", "to settle it: minuend measure openvino-cpu -o openvino-cpu.json"),
+    ],
+)
+def test_what_has_to_be_installed_first_is_said(verdict: str, command: str) -> None:
+    inferred = {"release": "2026.4.1", "date": "", "cpu": "", "inferred": "beyond"}
+    finding = replace(WRAPS, verdict=verdict, provenance=inferred)
+    first = explained([replace(finding, target="openvino-cpu@2099.1")], ENGLISH, Command("a.onnx")).todo
+    assert first.count("where openvino-cpu 2099.1 is installed:") == 1
+    assert first.index("where openvino-cpu 2099.1 is installed:") == first.index(command) - 1
+    installed = explained([finding], ENGLISH, Command("a.onnx")).todo
+    assert not any(line.startswith("where ") for line in installed)
+
+
+def test_a_run_is_not_offered_after_it() -> None:
+    finding = of(WRAPS, because.PatternsNotMeasured("openvino-cpu@2026.4.1"), verdict="unknown", ran=True)
+    assert explained([finding], ENGLISH).todo == ("no remedy known: accept it in minuend.toml",)
+
+
 def test_a_message_that_is_long_is_cut() -> None:
     said = explained([of(WRAPS, because.RuntimeMessage("no " * 200), verdict="not-implemented")], ENGLISH)
     assert len(said.why) == 201

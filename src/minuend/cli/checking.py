@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -154,12 +154,21 @@ def check(
                 for (_, text), stream in zip(written, streams, strict=True):
                     stream.write(text.encode(errors="backslashreplace"))
         note_extended(texts)
-    options_given = shlex.join([*known.written, *(["--hint", hint] if hint else [])])
+    options_given = shlex.join([*known.written, *_given(hint, tolerate, operator)])
     report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose, options=options_given))
     from minuend.cli.annotations import annotate
 
     annotate(gate)
     return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS
+
+
+def _given(hint: str | None, tolerate: Sequence[str], operator: str) -> Iterator[str]:
+    """The options of a command line that those of its report have as well."""
+    from minuend.operators import SUBTRACT
+
+    yield from ("--hint", hint) if hint else ()
+    yield from (word for one in tolerate for word in ("--tolerate", one))
+    yield from ("--operator", operator) if operator != SUBTRACT.name else ()
 
 
 def _read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str]]:

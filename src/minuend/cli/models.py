@@ -171,7 +171,9 @@ def fix(
     fixed = replace(fixed, notes=(*fixed.notes, *notes))
     written = out if not fixed.failed or (partial and fixed.touched) else ""
     if not as_json:
-        show_lines(first_lines(fixed, model))
+        values = {"--overflow": [overflow] if overflow != "wrap" else [], "--accept": accept, "--tolerate": tolerate}
+        given = [word for name, some in values.items() for one in some for word in (name, one)]
+        show_lines(first_lines(fixed, model, out, [*known.written, *given, *(["--partial"] if partial else [])]))
     if written:
         fixed.save(written)
     report_lines(as_json, lambda: fix_json(fixed, model, written), lambda: fix_lines(fixed, model, written))

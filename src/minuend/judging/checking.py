@@ -148,11 +148,7 @@ def examine(opened: Model, judging: Judging, title: str) -> Report:
 def tolerating(report: Report, tolerances: Tolerances) -> Report:
     """Return a report with the findings and runs marked that are tolerated."""
     findings = (replace(one, tolerated=tolerances.of(one.target).covers(one)) for one in report.findings)
-    trials = (
-        replace(one, tolerated=one.severity if one.severity in tolerances.of(one.target).severities else None)
-        for one in report.trials
-    )
-    return replace(report, findings=tuple(findings), trials=tuple(trials))
+    return replace(report, findings=tuple(findings), trials=tuple(map(tolerances.marked, report.trials)))
 
 
 def _check_inputs(inputs: Mapping[str, object], assumed: Assumptions) -> None:

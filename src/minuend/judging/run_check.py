@@ -17,6 +17,7 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported
+from minuend.judging import pattern_operands
 from minuend.judging.constant_operands import can_make
 from minuend.judging.contract import Tally, contracted
 from minuend.judging.error_bounds import Bounds, answered
@@ -75,6 +76,7 @@ _MOST_NUMBERS, _MOST_TURNS = 16, 4
 Inputs = Mapping[str, Array]
 
 NOTHING: Mapping[str, Sequence[float]] = MappingProxyType({})
+NO_PATTERNS: Mapping[str, Witness] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -91,25 +93,32 @@ class Tried:
     """What came of a model on a runtime: the trial, and what each subtraction gave that could be looked at.
 
     ``shown`` has the first element of each that is another number: the operands, what came and what was expected.
-    ``pairs`` has the codes of operands that known numbers made of them.
+    ``pairs`` has the codes of operands that known numbers made of them. ``met`` has the subtractions the witness of
+    whose pattern had its operands in the run, with an output that was as expected.
     """
 
     trial: Trial
     subtractions: Mapping[str, Tally]
     shown: Mapping[str, Witness] = field(default_factory=dict)
     pairs: Mapping[str, Set[tuple[int, ...]]] = field(default_factory=dict)
+    met: Set[str] = frozenset()
 
 
 # ---- inputs -----------------------------------------------------------------------------------------------------
 
 
 def turns(
-    model: Model, inputs: Inputs | None, assumed: Assumptions = NONE, known: Mapping[str, Sequence[float]] = NOTHING
+    model: Model,
+    inputs: Inputs | None,
+    assumed: Assumptions = NONE,
+    known: Mapping[str, Sequence[float]] = NOTHING,
+    patterns: Mapping[str, Witness] = NO_PATTERNS,
 ) -> list[Turn]:
     """Return the inputs that a model is run on: the given ones; or ordinary numbers, edges, and known numbers.
 
     Edges are of use where every operator on the way to some output has one right answer, and so are ``known`` numbers
-    of element types, those of witnesses.
+    of element types, those of witnesses. So are the operands of witnesses of ``patterns``, by the places of their
+    subtractions, where inputs reach them.
 
     Raises:
         SpecError: given inputs that do not fit. MinuendError: this package cannot run the model.
@@ -126,7 +135,28 @@ def turns(
         found.append(_made(model, (WILD,), assumed))
     with contextlib.suppress(MinuendError):
         found += _of_known(model, first, known, assumed)
+    found += itertools.islice(_of_patterns(model, first, patterns, assumed), _MOST_TURNS)
     return found
+
+
+def _of_patterns(model: Model, first: Turn, patterns: Mapping[str, Witness], assumed: Assumptions) -> Iterator[Turn]:
+    """Inputs in which the operands of a pattern's witness meet, for each pattern where that can be."""
+    for where, witness in patterns.items():
+        for one in _standing(where, witness, first.trace):
+            made = pattern_operands.with_witness(one, first.trace, witness, first.inputs, assumed)
+            with contextlib.suppress(MinuendError):
+                if made is not None:
+                    trace = TRACING.required(model.dialect).trace(model, made)
+                    if pattern_operands.met(one, trace, witness):
+                        yield Turn(made, KNOWN, trace)
+                        break
+
+
+def _standing(where: str, witness: Witness, trace: Trace) -> Iterator[pattern_operands.Placed]:
+    """Where the pattern of a witness stands, if its result is an output: inside, looking at it can change it."""
+    outputs = set(trace.outputs.values())
+    found = () if witness.pattern is None else pattern_operands.places(witness.pattern, where, trace)
+    yield from (one for one in found if one.result in outputs)
 
 
 def _of_known(model: Model, first: Turn, known: Mapping[str, Sequence[float]], assumed: Assumptions) -> Iterator[Turn]:
@@ -189,6 +219,7 @@ def tried(
     found: Sequence[Occurrence] = (),
     original: Model | None = None,
     known: Mapping[str, Sequence[float]] = NOTHING,
+    patterns: Mapping[str, Witness] = NO_PATTERNS,
 ) -> Tried:
     """Run a model as it is on a target's runtime, and compare.
 
@@ -196,7 +227,8 @@ def tried(
         model: the model. target: its runtime is run, in the release that is installed.
         judging: the hint, the inputs, and what is known of those that are made. found: the model's subtractions.
         original: the model whose outputs are expected, where ``model`` is a rewritten one.
-        known: numbers of element types that were measured to differ.
+        known: numbers of element types that were measured to differ. patterns: the witnesses of patterns, by the
+            places of their subtractions.
 
     Raises:
         SpecError: inputs that do not fit. Unsupported: the runtime is not installed.
@@ -210,7 +242,7 @@ def tried(
     if inputs is None and (note := beyond_inputs(model, judging.assumed)):
         trial = replace(trial, notes=(*trial.notes, note))
     try:
-        ran = turns(model, inputs, judging.assumed, known)
+        ran = turns(model, inputs, judging.assumed, known, patterns)
         if original is not None:
             ran = [replace(turn, trace=_expecting(original, turn)) for turn in ran]
     except MinuendError as error:
@@ -218,16 +250,24 @@ def tried(
             raise
         return Tried(replace(trial, unlike=f"there is nothing to compare with: {error}"), {})
     with Runtime(target.runtime) as runtime:
-        return _compared(model, runtime, ran, found, trial)
+        return _compared(model, runtime, ran, found, trial, patterns)
 
 
-def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequence[Occurrence], trial: Trial) -> Tried:
+def _compared(
+    model: Model,
+    runtime: Runtime,
+    ran: Sequence[Turn],
+    found: Sequence[Occurrence],
+    trial: Trial,
+    patterns: Mapping[str, Witness],
+) -> Tried:
     options = {"hint": trial.hint} if trial.hint else {}
     trial = replace(trial, inputs=" and on ".join(dict.fromkeys(turn.words for turn in ran)))
     outputs: dict[str, Answered] = {}
     tallies: dict[str, Tally | None] = {}
     shown: dict[str, Witness] = {}
     pairs: dict[str, set[tuple[int, ...]]] = {}
+    met: set[str] = set()
     wrong: Cuts | None = None
     for turn in ran:
         try:
@@ -241,6 +281,7 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
         for one in answers:
             outputs[one.name] = _added(outputs.get(one.name), one)
         _judge(cuts, found, tallies, shown, pairs if turn.words == KNOWN else None)
+        met.update(_met(turn, patterns, answers))
         if wrong is None and any(one.different for one in answers):
             wrong = cuts
     trial = replace(trial, outputs=tuple(outputs.values()))
@@ -248,7 +289,16 @@ def _compared(model: Model, runtime: Runtime, ran: Sequence[Turn], found: Sequen
         switches = tuple(quirks(trial.runtime.partition("@")[0]).switches)
         trial = replace(trial, places=tuple(_places(wrong)), switches=switches, gone=tuple(_gone(wrong)))
     known = {where: tally for where, tally in tallies.items() if tally is not None}
-    return Tried(replace(trial, notes=(*trial.notes, *_first(known, shown))), known, shown, pairs)
+    return Tried(replace(trial, notes=(*trial.notes, *_first(known, shown))), known, shown, pairs, met)
+
+
+def _met(turn: Turn, patterns: Mapping[str, Witness], answers: Iterable[Answered]) -> Iterator[str]:
+    """The subtractions the witness of whose pattern had its operands in inputs, with an output that was as expected."""
+    right = {turn.trace.outputs[one.name] for one in answers if not one.different}
+    for where, witness in patterns.items():
+        for one in _standing(where, witness, turn.trace):
+            if one.result in right and pattern_operands.met(one, turn.trace, witness):
+                yield where
 
 
 def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterator[str]:
@@ -386,7 +436,10 @@ def with_runs(report: Report, model: Model, found: Sequence[Occurrence], judging
     findings = list(report.findings)
     for k, target in enumerate(targets):
         findings[k :: len(targets)] = with_answers(findings[k :: len(targets)], found, target, judging)
-    known = {one.name: tried(model, one, judging, found, known=numbers(findings, one.name)) for one in targets}
+    known = {
+        one.name: tried(model, one, judging, found, None, numbers(findings, one.name), of_patterns(findings, one.name))
+        for one in targets
+    }
     pairs = itertools.product(found, targets)
     seen = tuple(
         with_run(finding, occurrence, known[one.name])
@@ -402,6 +455,12 @@ def numbers(findings: Iterable[Finding], target: str) -> dict[str, list[float]]:
         if one.target == target and one.witness is not None and one.dtype in TYPES:
             found.setdefault(one.dtype, {}).update((repr(number), number) for number in one.witness.operands)
     return {dtype: list(each.values())[:_MOST_NUMBERS] for dtype, each in found.items()}
+
+
+def of_patterns(findings: Iterable[Finding], target: str) -> dict[str, Witness]:
+    """Return the witnesses of patterns of a target's deviations, by the places of their subtractions."""
+    own = (one for one in findings if one.target == target)
+    return {one.location: one.witness for one in own if one.witness is not None and one.witness.pattern is not None}
 
 
 def with_answers(
@@ -478,6 +537,7 @@ def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
     tally = one.subtractions.get(occurrence.where)
     if one.trial.target != one.trial.runtime:
         return finding
+    finding = replace(finding, ran=True)
     if tally is None or not tally.elements:
         return _together(finding, occurrence.where, one.trial.places)
     if tally.first is not None:
@@ -495,10 +555,12 @@ def with_run(finding: Finding, occurrence: Occurrence, one: Tried) -> Finding:
 def _had_witness(finding: Finding, where: str, one: Tried) -> bool:
     """Whether a run had the operands of a finding's witness: numbers that an input has do not meet in every node."""
     witness, element = finding.witness, TYPES.get(finding.dtype)
-    if witness is None or element is None or KNOWN not in one.trial.inputs:
+    if witness is None or element is None:
         return False
     if witness.pattern is not None:  # its operands are those of other nodes
-        return True
+        return where in one.met
+    if KNOWN not in one.trial.inputs:
+        return False
     return tuple(codes.encode(element, number) for number in witness.operands) in one.pairs.get(where, ())
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 from minuend.errors import MinuendError
 from minuend.judging.node_verdicts import judge
@@ -32,8 +31,15 @@ INT32 = 2**31 - 1
 _LARGEST = 256 << 20
 """Bytes of a model's file up to which a rewrite is tried, for which it is copied in memory."""
 
-Help: TypeAlias = "tuple[bool, str, tuple[Assumable, ...]]"
-"""Whether fix repairs a finding, the hint with which it does otherwise, and what would have to be assumed instead."""
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What helps against a finding; see the attributes of :class:`minuend.runtimes.finding.Finding`."""
+
+    fixable: bool
+    fix_hint: str
+    partly: bool
+    assumable: tuple[Assumable, ...]
 
 
 def advised(report: Report, model: Model, judging: Judging) -> Report:
@@ -60,7 +66,13 @@ def _counts(finding: Finding) -> bool:
 def _with(finding: Finding, found: Help | None) -> Finding:
     if found is None or not _counts(finding):
         return finding
-    return replace(finding, fixable=found[0], fix_hint=found[1], assumable=found[2])
+    return replace(
+        finding,
+        fixable=found.fixable,
+        fix_hint=found.fix_hint,
+        partly=found.partly,
+        assumable=found.assumable,
+    )
 
 
 def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help]:
@@ -85,10 +97,11 @@ def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help
     refused = _refused(work)
     hint = "" if options.hint or not refused else next(iter(quirks(target.runtime).hints), "")
     with_hint = _refused_with(hint, fixing.work, model, options) if hint else refused
-    return {
-        place: (place not in refused, hint if place in refused and place not in with_hint else "", found)
-        for place, found in assumable.items()
-    }
+    found: dict[str, Help] = {}
+    for place, own in assumable.items():
+        helping = hint if place in refused and place not in with_hint else ""
+        found[place] = Help(place not in refused, helping, bool(with_hint if helping else refused), own)
+    return found
 
 
 def _refused(work: Work) -> Collection[str]:

@@ -84,7 +84,7 @@ class Fixed:
         """Whether the fixed model still gives different results on the target, as it is judged or as it ran."""
         judged = any(one.verdict in WRONG and one.tolerated is None for one in self.remaining)
         if self.whole is not None:
-            return judged or self.whole.verdict in WRONG
+            return judged or (self.whole.verdict in WRONG and self.whole.tolerated is None)
         return judged or (self.comparison is not None and self.comparison.outputs.different > 0)
 
     @property
@@ -220,14 +220,15 @@ def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | N
         judging = Judging(targets=(options.runtime,), hint=options.hint, assumed=options.assumed, limits=options.limits)
         expected = original if options.overflow == "wrap" else None
         try:
-            return comparison, tried(fixed, options.runtime, judging, original=expected).trial
+            trial = tried(fixed, options.runtime, judging, original=expected).trial
+            return comparison, options.tolerate.marked(trial)
         except MinuendError:  # the comparison reports why
             return comparison, None
 
 
 def _fails(whole: Trial) -> bool:
     """Whether a subtraction still differs, under every setting; other operators are not fixed."""
-    return not whole.gone and any(place.subtraction for place in whole.places)
+    return whole.tolerated is None and not whole.gone and any(place.subtraction for place in whole.places)
 
 
 def value_classes(given: Iterable[str]) -> frozenset[str]:

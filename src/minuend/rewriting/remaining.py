@@ -12,7 +12,7 @@ from minuend.models.occurrences import occurrences
 from minuend.models.opening import Model
 from minuend.rewriting.deviations import doubt
 from minuend.rewriting.options import Rewriting
-from minuend.rewriting.work import Work
+from minuend.rewriting.work import FIXING, Work
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import Setting
@@ -25,12 +25,14 @@ class Recommended:
     Attributes:
         hint: the precision hint that stands for it. setting: its names and values.
         helped: how many subtractions it makes right. wrong: how many are wrong without it.
+        partly: whether a rewriting with it refuses some of the others.
     """
 
     hint: str
     setting: Setting
     helped: int
     wrong: int
+    partly: bool = False
 
 
 def remaining(work: Work) -> Iterator[Finding]:
@@ -58,4 +60,11 @@ def recommended(model: Model, options: Rewriting) -> Iterator[Recommended]:
         wrong = [one for one in found if judge(one, target).verdict == "different-numbers"]
         helped = sum(judge(one, target, hint=hint).verdict == "ok" for one in wrong)
         if helped:
-            yield Recommended(hint, setting_of(target.runtime, hint), helped, len(wrong))
+            partly = helped < len(wrong) and _refuses(model, replace(options, hint=hint))
+            yield Recommended(hint, setting_of(target.runtime, hint), helped, len(wrong), partly)
+
+
+def _refuses(model: Model, options: Rewriting) -> bool:
+    work = FIXING.required(model.dialect).work(model, options)
+    work.run()
+    return bool(work.refused)

@@ -74,9 +74,7 @@ class Comparison:
     def __str__(self) -> str:
         if self.skipped:
             return f"not run on {self.runtime}: {self.skipped}"
-        parts = []
-        if self.subtractions.elements:
-            parts.append(f"of the rewritten subtractions {self.subtractions}")
+        parts = [f"of the rewritten subtractions {self.subtractions}"] if self.subtractions.elements else []
         if self.outputs.elements:
             elsewhere = ", as other operators may round otherwise there" if self._elsewhere else ""
             parts.append(f"of the outputs {self.outputs}{elsewhere}")

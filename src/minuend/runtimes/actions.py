@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from minuend.operators import SUBTRACT
@@ -47,6 +47,8 @@ def actions(
     operator: str = SUBTRACT.name,
     fixable: bool = True,
     fix_hint: str = "",
+    partly: bool = False,
+    ran: bool = False,
     assumable: Sequence[Assumable] = (),
     roundings: int = 0,
 ) -> tuple[Action, ...]:
@@ -56,6 +58,7 @@ def actions(
         target, verdict, reasons: of the finding. inferred: whether other releases were measured in its place.
         operator: what is judged; subtraction alone is run and fixed.
         fixable: whether fix may repair it. fix_hint: the hint with which it does, where it does not without one.
+        partly: whether fix refuses other nodes of the model. ran: whether the model was run on the target already.
         assumable: what has to be assumed so that nothing is found.
         roundings: how far results are from the expected ones at most, in ulps; 0 where that is not known.
 
@@ -64,12 +67,14 @@ def actions(
     """
     if verdict in ("ok", "invalid"):
         return ()
-    found = _actions(target, verdict, deciding(reasons), inferred, operator)
+    useless = {*(() if fixable else ("fix",)), *(("run",) if ran else ())}
+    found = [one for one in _actions(target, verdict, deciding(reasons), inferred, operator) if one.kind not in useless]
+    if fix_hint and not fixable:
+        found.append(_fixed_with(target, fix_hint))
     assumed = " ".join(f"--assume {shlex.quote(f'{name}={lo}..{hi}')}" for name, lo, hi in assumable)
     check = f"minuend check MODEL --target {target}"
     return (
-        *(one for one in found if fixable or one.kind != "fix"),
-        *([_fixed_with(target, fix_hint)] if fix_hint and not fixable else []),
+        *(_in_part(one) if partly and one.kind == "fix" else one for one in found),
         *([Action("assume", f"{check} {assumed}")] if assumed else []),
         *([Action("tolerate", f"{check} --tolerate sign-of-zero,rounding={roundings}")] if roundings else []),
     )
@@ -79,6 +84,11 @@ def _fixed_with(target: str, hint: str) -> Action:
     """A rewrite for a runtime whose option is set."""
     setting = tuple(quirks(target.partition("@")[0]).hints[hint].items())
     return Action("fix", f"minuend fix MODEL --target {target} --hint {hint} -o OUT", setting)
+
+
+def _in_part(fix: Action) -> Action:
+    """A rewrite that is written although others are refused."""
+    return replace(fix, command=fix.command.replace(" -o OUT", " --partial -o OUT"))
 
 
 def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool, operator: str) -> Iterator[Action]:

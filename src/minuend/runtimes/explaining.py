@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from minuend.errors import Unsupported
 from minuend.language import Language
 from minuend.runtimes import reasons as because
-from minuend.runtimes import rendering
+from minuend.runtimes import registry, rendering
 from minuend.runtimes.actions import Action
 from minuend.runtimes.reasons import Reason, deciding
 from minuend.runtimes.severity import most_ulps
@@ -79,8 +80,11 @@ class Command:
         'minuend convert ir/net.xml --to onnx -o net.onnx'
         """
         head, output, _ = command.partition(" -o OUT")
-        if self.options and " MODEL " in head and not head.startswith("minuend convert"):
-            head = f"{head} {self.options}"
+        options = self.options
+        if " --tolerate " in head:  # and none stands alone
+            options = " ".join(options.replace("--tolerate none", "").split())
+        if options and " MODEL " in head and not head.startswith("minuend convert"):
+            head = f"{head} {options}"
         if self.model in (MODEL, UNNAMED):
             return head + output
         out = f" -o {shlex.quote(self._output(head))}" if output or command.endswith(" -o OUT") else ""
@@ -227,7 +231,11 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
     for one in finding.actions:
         found.setdefault(one.kind, []).append(one)
     assume, measure, tolerate, *others = found.values()
+    elsewhere = [] if _is_installed(finding.target) else [_where_installed(finding.target, language)]
     if others:
+        if others[0][0].kind == "run":
+            yield from elsewhere
+            elsewhere = []
         yield from _done(others[0][0], command)
     for one in assume:
         yield language.tr("if its values are such: {command}", command=command.filled(one.command))
@@ -236,12 +244,25 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
         yield language.tr("if {ulps} ulps are fine: {command}", ulps=ulps, command=command.filled(one.command))
     if not (others or assume or tolerate) and (finding.inferred or not measure):
         yield language.tr("no remedy known: accept it in minuend.toml")
-    for one in measure:
+    for one in measure if finding.inferred or not (others or assume or tolerate) else []:
+        yield from elsewhere
         line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")
-        if finding.inferred:
-            yield language.tr("to settle it: {command}", command=line)
-        elif not (others or assume or tolerate):
-            yield line
+        yield language.tr("to settle it: {command}", command=line) if finding.inferred else line
+
+
+def _is_installed(target: str) -> bool:
+    """Whether the release of a target is the one that is installed here, so that commands run it."""
+    runtime, _, release = target.partition("@")
+    try:
+        adapter = registry.known(runtime)
+        return adapter is not None and registry.release(adapter) == release
+    except Unsupported:
+        return False
+
+
+def _where_installed(target: str, language: Language) -> str:
+    runtime, _, release = target.partition("@")
+    return language.tr("where {runtime} {release} is installed:", runtime=runtime, release=release)
 
 
 def _done(action: Action, command: Command) -> Iterator[str]:

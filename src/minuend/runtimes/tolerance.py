@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from minuend.errors import SpecError, listed, near, shown
@@ -12,6 +12,7 @@ from minuend.text import whole_number
 
 if TYPE_CHECKING:
     from minuend.runtimes.finding import Finding
+    from minuend.runtimes.trials import Trial
 
 NOTHING = "none"
 """Stands for no severity at all."""
@@ -105,6 +106,11 @@ class Tolerances:
 
     every: Tolerance = USUAL
     targets: Mapping[str, Tolerance] = field(default_factory=dict)
+
+    def marked(self, trial: Trial) -> Trial:
+        """Return a run with the severity for which it is tolerated, or with none."""
+        severities = self.of(trial.target).severities
+        return replace(trial, tolerated=trial.severity if trial.severity in severities else None)
 
     def of(self, target: str) -> Tolerance:
         """Return what is tolerated on a target; the longest name that means it counts."""
