@@ -20,12 +20,14 @@ import json
 import math
 import multiprocessing
 import re
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,8 @@ import minuend as mn
 from minuend.errors import ConversionRefused, MinuendError
 from minuend.onnx.graphs.walk import walk
 from minuend.runtimes.finding import Finding
+from minuend.runtimes.processor import processor, up_to_last
+from minuend.runtimes.rendering import short_processor
 from minuend.runtimes.running import Refused, Runtime
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
@@ -273,6 +277,7 @@ def page(results: Results, train: Results | None = None) -> str:
         "# Verdicts beside what happened",
         "",
         f"{files} model files that others wrote, with {results.subtractions} subtractions; with {versions()}.",
+        f"Judged on {date.today()} on {short_processor(up_to_last(processor()))}, by revision {revision()}.",
         "`tools/judge_corpus.py` fetches the packages, runs the models and writes this page.",
         *(
             ["They are the half of all models that is held out: wrong verdicts are mended on the other half alone."]
@@ -308,6 +313,16 @@ def page(results: Results, train: Results | None = None) -> str:
     lines += ["", "## `run`: beside onnxruntime", "", "| outcome | models |", "|---|---:|"]
     lines += [f"| {kind} | {count} |" for kind, count in results.runs.most_common()]
     return "\n".join([*lines, *causes(results.wrong), *(learnt(train) if train else [])])
+
+
+def revision() -> str:
+    """Return the commit of this checkout, with a plus sign where files differ from it; else the version."""
+    command = ["git", "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
+    try:
+        found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return f"{mn.__version__} (no checkout)"
+    return found.stdout.strip()
 
 
 def learnt(train: Results) -> list[str]:

@@ -44,8 +44,13 @@ class _Watched(Table):
 
 
 def counted(runtime: str, folders: Iterable[Path]) -> Counter[Group]:
-    """Return in how many models of some folders each group is looked up on a runtime's newest release."""
+    """Return in how many models of some folders each group is looked up on a runtime's newest release.
+
+    On a runtime of which no pattern is known, nothing is looked up: what is on onnxruntime stands for it.
+    """
     known = targets.find(runtime)
+    if not known.table.has_patterns:
+        known = targets.find("onnxruntime-cpu")
     found: Counter[Group] = Counter()
     for path in sorted(one for folder in folders for one in folder.rglob("*.onnx")):
         table = _Watched(known.table.cells, known.table.cpus)

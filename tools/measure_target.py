@@ -2,6 +2,7 @@
 
     python tools/measure_target.py openvino-cpu [--python OTHER_PYTHON] [--graphs all] [--isa avx2] [-o FOLDER]
     python tools/measure_target.py openvino-cpu --python OTHER_PYTHON --graphs looked-up [--minutes 9] [--models FOLDER]
+    python tools/measure_target.py openvino-cpu --isa avx2 --graphs none     # then with --graphs looked-up, too
 
 ``minuend measure`` does the same for anybody; here the list of graph cases is kept, too. ``--python`` names the Python
 of an environment that holds the release; NumPy and the runtime are all that it needs. ``--graphs looked-up`` measures
@@ -78,10 +79,12 @@ class Chosen:
 
     Attributes:
         models: the folders of models that look it up. minutes: after which no more is begun.
+        isa: the newest instruction set that the runtime may use; ``""``: all.
     """
 
     models: Sequence[Path]
     minutes: float
+    isa: str = ""
 
 
 def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chosen) -> Path:
@@ -91,7 +94,7 @@ def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chose
     """
     start = written = time.monotonic()
     _write_cases()
-    with Runtime(runtime, python) as queried:
+    with Runtime(runtime, python, chosen.isa) as queried:
         path = folder / f"{queried.name}@{queried.release}.json"
         target = _load(path)
         newest = targets.find(queried.name).table
@@ -203,10 +206,13 @@ def main() -> None:
     parser.add_argument("--models", type=Path, nargs="+", default=[MODELS], help="with --graphs looked-up: folders")
     parser.add_argument("--minutes", type=float, default=20, help="with --graphs looked-up: how long")
     parser.add_argument("--patterns", type=Path, help="these patterns alone, as tools/count_patterns.py lists them")
-    parser.add_argument("--isa", default="", help="let it use no newer instruction sets than this")
+    parser.add_argument("--isa", default="", help="let it use no newer ones than this; written beside the others")
     given = parser.parse_args()
+    if given.isa and given.output == TARGETS:
+        given.output = TARGETS / given.isa
+        given.output.mkdir(exist_ok=True)
     if given.graphs == LOOKED_UP:
-        measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes))
+        measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes, given.isa))
         return
     lines = given.patterns.read_text("utf-8").splitlines() if given.patterns else ()
     patterns = {(dtype, pattern) for dtype, pattern, *_ in (line.split("\t") for line in lines)}

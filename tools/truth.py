@@ -2,7 +2,8 @@
 
 The model runs as it is. Then it runs cut at the subtraction: what makes the operands, behind barriers that runtimes
 neither remove nor join through; the contract's difference of what came; and what reads it, with the difference as an
-input. Where both give the same bits, the subtraction does no harm. Where they do not, the cut may have changed another
+input. A difference of constants alone is a constant there, because runtimes compute its readers beforehand as well.
+Where both give the same bits, the subtraction does no harm. Where they do not, the cut may have changed another
 operator; so a difference counts only where two more ways agree:
 
 - the model with the difference as an input, and all the rest as it is, differs too;
@@ -223,6 +224,7 @@ class Cut:
             input; ``None`` where nothing does. whole: everything but the subtraction, the operands as outputs besides.
         alone: the subtraction, its constants still constants. barred: all of it with barriers around it.
         stored: constants by name. reached: the numbers of the model's outputs that it reaches.
+        folded: whether both operands depend on no input of the model, so that runtimes compute the difference once.
     """
 
     operands: ModelProto | None
@@ -232,6 +234,7 @@ class Cut:
     barred: ModelProto
     stored: Mapping[str, Array]
     reached: list[int]
+    folded: bool
 
 
 _A, _B = "truth_of_a", "truth_of_b"
@@ -257,6 +260,7 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
     watched = [helper.make_tensor_value_info(name, kind, None) for name in (_A, _B)]
     bars = [*barrier(dtype, a, _A), *barrier(dtype, b, _B)]
     stored = dict(_stored(graph))
+    open_inputs = {value.name for value in graph.input} - set(stored)
     fed_names = {value.name for value in graph.input} | set(stored)
     makers = _ancestors(graph, [name for name in (a, b) if name not in fed_names])
     reached = _descendants(graph, d)
@@ -277,7 +281,20 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
         barred=barred(place, dtype),
         stored=stored,
         reached=[i for i, value in enumerate(graph.output) if value.name in reached],
+        folded=open_inputs.isdisjoint([a, b, *(name for one in makers for name in _reads(one))]),
     )
+
+
+def with_constants(model: ModelProto, arrays: Feeds) -> ModelProto:
+    """Return a model some of whose inputs are constants."""
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    kept = [value for value in copy.graph.input if value.name not in arrays]
+    read = {value.name for value in copy.graph.input} & set(arrays)
+    del copy.graph.input[:]
+    copy.graph.input.extend(kept)
+    copy.graph.initializer.extend(onnx.numpy_helper.from_array(arrays[name], name) for name in sorted(read))
+    return copy
 
 
 def barred(place: Place, dtype: str) -> ModelProto:
@@ -447,6 +464,12 @@ class _Set:
             return False
         return all(computed[name].tobytes() == array_of(one).tobytes() for name, one in zip(names, got, strict=True))
 
+    def _ask(self, model: ModelProto, given: Feeds) -> list[Output] | Refused:
+        """Run a part of the model with values that are given to it, as constants where they are folded."""
+        if self.parts.folded:
+            return self.trial.ask(with_constants(model, given), self.fed)
+        return self.trial.ask(model, {**self.fed, **given})
+
     def _operands(self) -> tuple[Array, Array] | Refused:
         """A and B: as they are fed or stored, else as the runtime makes them."""
         known = {**self.parts.stored, **self.fed}
@@ -468,7 +491,7 @@ class _Set:
         difference = self._difference(a, b)
         rest: list[Output] | Refused = []
         if self.parts.rest is not None:
-            rest = self.trial.ask(self.parts.rest, {**self.fed, self.d: difference})
+            rest = self._ask(self.parts.rest, {self.d: difference})
         return rest if isinstance(rest, Refused) else self._joined(rest, difference)
 
     def _joined(self, others: Sequence[Output], difference: Array) -> list[Output]:
@@ -484,20 +507,20 @@ class _Set:
         if isinstance(operands, Refused) or isinstance(self._rest(*operands), Refused):
             return False
         names = [value.name for value in self.parts.whole.graph.output][:-2]
-        fed = {**self.fed, self.d: self._difference(*operands)}
-        return not names or not isinstance(self.trial.ask(until(self.parts.whole, names), fed), Refused)
+        given = {self.d: self._difference(*operands)}
+        return not names or not isinstance(self._ask(until(self.parts.whole, names), given), Refused)
 
     def _whole(self) -> list[Output] | Refused:
         """The outputs that the subtraction reaches, with all of the model but the subtraction."""
         first = self._operands()
         if isinstance(first, Refused):
             return first
-        made = self.trial.ask(self.parts.whole, {**self.fed, self.d: self._difference(*first)})
+        made = self._ask(self.parts.whole, {self.d: self._difference(*first)})
         if isinstance(made, Refused):
             return made
         known = {self.a: array_of(made[-2]), self.b: array_of(made[-1]), **self.parts.stored, **self.fed}
         difference = self._difference(known[self.a], known[self.b])
-        made = self.trial.ask(self.parts.whole, {**self.fed, self.d: difference})
+        made = self._ask(self.parts.whole, {self.d: difference})
         if isinstance(made, Refused):
             return made
         graph = self.trial.model.graph
@@ -534,7 +557,7 @@ class _Set:
 
     def _alone(self, a: Array, b: Array) -> str:
         """What the subtraction by itself gives otherwise on these operands; empty where nothing."""
-        answer = self.trial.ask(self.parts.alone, {self.a: a, self.b: b})
+        answer = self._ask(self.parts.alone, {self.a: a, self.b: b})
         if isinstance(answer, Refused):
             return ""
         wanted = self._difference(a, b)

@@ -57,6 +57,17 @@ def test_strict_calls_unknown_what_documents_do_not_say(capfd: pytest.CaptureFix
     assert "the documents do not say what the results are" in " ".join(out.split())
 
 
+def test_a_processor_is_what_verdicts_are_for(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx")
+    path = str(MODELS / "gated_cell.dynamo-18.onnx")
+    assert run(capfd, "check", path, "--target", "tract", "--cpu", "avx512_bf16")[0] == 0
+    status, out, _ = run(capfd, "check", path, "--target", "tract", "--cpu", "avx2")
+    assert status == 1
+    assert "tract@0.23.9 has not been measured up to AVX2; it was up to AVX-512 BF16" in " ".join(out.split())
+    status, _, err = run(capfd, "check", path, "--target", "tract", "--cpu", "avx512")
+    assert (status, err.partition("; ")[0]) == (2, "error: no instruction set 'avx512' (did you mean 'avx512f'?)")
+
+
 def test_a_hint_is_the_precision_that_verdicts_are_for(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnx")
     path = str(MODELS / "gated_cell.dynamo-18.onnx")

@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 RANGE = "expected lo..hi, an open end as 0.. or ..9, or one number"
 KEYS = "model, node, target, verdict"
-EXPECTED = "expected models, targets, hint, fail-on, tolerate, assume, model, target or accept"
+EXPECTED = "expected models, targets, hint, cpu, fail-on, tolerate, assume, model, target or accept"
 VERDICTS = "expected different-numbers, not-implemented, invalid or unknown"
 SEVERITIES = "expected sign-of-zero, rounding, subnormal, edge, numbers, rounding=N or none"
 
@@ -242,8 +242,8 @@ def test_a_file_tolerates_for_a_model_before_a_target_before_all(here: Path) -> 
 
 
 def test_a_file_says_what_is_checked() -> None:
-    config = parse("t.toml", 'models = "a"\ntargets = ["b", "c"]\nhint = "f32"\nfail-on = ["unknown"]\n')
-    assert config.usual == Usual(("a",), ("b", "c"), frozenset({"unknown"}), "f32")
+    config = parse("t.toml", 'models = "a"\ntargets = ["b", "c"]\nhint = "f32"\ncpu = "avx2"\nfail-on = ["unknown"]\n')
+    assert config.usual == Usual(("a",), ("b", "c"), frozenset({"unknown"}), "f32", "avx2")
     assert parse("t.toml", "").usual == Usual()
 
 

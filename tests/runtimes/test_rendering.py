@@ -108,6 +108,11 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     ),
     (because.RuntimeMessage("no kernel"), "no kernel", "no kernel"),
     (because.NotMeasured(OV), "this case has not been measured", "這種情形未經量測"),
+    (
+        because.ProcessorNotMeasured(OV, "avx2", ("avx512f", "amx_tile")),
+        "openvino-cpu@2026.4.1 has not been measured up to AVX2; it was up to AVX-512 and AMX",
+        "openvino-cpu@2026.4.1 未在最高支援 AVX2 的處理器上量測；量測到的最高支援為 AVX-512、AMX",
+    ),
     (because.NotDeclared("directml@5.1"), "this case is not documented", "文件沒有說明這種情形"),
     (because.OtherOperandsDiffer(), "other operands are known to give different results", "已知其他運算元的結果不同"),
     (

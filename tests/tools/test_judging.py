@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -72,6 +73,17 @@ def test_what_is_wrong_by_itself_is_different_unless_no_output_shows_it(runtimes
     assert happened(runtimes["openvino-cpu"], text, x=five, z=ten) == MASKED
 
 
+def test_a_difference_of_constants_stays_a_constant_where_the_model_is_cut(runtimes):
+    elements = ", ".join(str(one) for one in np.linspace(-1.7, 1.9, 16))
+    stored = f"float a = {{1.3}}, float b = {{0.1}}, float[4, 4] w = {{{elements}}}"
+    text = f"""(float[4, 4] x) => (float[4, 4] y) <{stored}> {{
+        d = Sub(a, b) k = Div(w, d) m = MatMul(w, k) y = MatMul(x, m)
+    }}"""
+    x = np.linspace(-3, 5, 16, dtype=np.float32).reshape(4, 4)
+    for hint in ("", "f32"):
+        assert happened(runtimes["openvino-cpu"], text, hint, x=x) == FINE
+
+
 def test_a_model_is_refused_for_its_subtraction_or_for_another_node(runtimes):
     small = np.array([1, 2], ml_dtypes.bfloat16)
     text = "(bfloat16[2] x, float[2] z) => (bfloat16[2] y, float[2] w) { y = Sub(x, x) w = Exp(z) }"
@@ -129,6 +141,7 @@ def test_models_of_others_are_judged_converted_and_run(runtimes):
             judge_corpus.judge(file, runtimes, results)
     page = judge_corpus.page(results)
     assert "| models | 2 |" in page, page
+    assert re.search(r"^Judged on \d{4}-\d\d-\d\d on .+, by revision .+\.$", page, re.MULTILINE)
 
 
 def test_a_model_is_held_out_by_its_bytes_alone(tmp_path):

@@ -51,6 +51,7 @@ class _WithRuns(Verb):
 @options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.")
 @click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
+@click.option("--cpu", metavar="SET", help="The newest instruction set of the processor, as avx2.")
 @options.hint
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
 @options.tolerate
@@ -77,6 +78,7 @@ def check(
     names: tuple[str, ...],
     exact: bool,
     strict: bool,
+    cpu: str | None,
     hint: str | None,
     fail_on: tuple[str, ...],
     tolerate: tuple[str, ...],
@@ -108,7 +110,7 @@ def check(
     from minuend.runtimes.tolerance import Tolerance, Tolerances
 
     configs = known.configs(writes=write_baseline)
-    requested = Requested.of(configs.whole(), models, items(names) if names else None, hint)
+    requested = Requested.of(configs.whole(), models, items(names) if names else None, hint, cpu)
     usual = requested.verdicts or EVERY
     targets = requested.find_targets(exact=exact, strict=strict)
     judging = Judging(

@@ -20,22 +20,30 @@ class Requested:
     """What is to be checked.
 
     Attributes:
-        models: paths, folders and globs. targets: by name. hint: the precision hint. verdicts: those that count,
-            where the file says so. path: the file's; ``None`` where there is none.
-        from_file: whether the targets are those of the file. own_hint: whether the hint is the command line's.
+        models: paths, folders and globs. targets: by name. hint: the precision hint. cpu: the newest instruction set of
+            the processor. verdicts: those that count, where the file says so. path: the file's; ``None`` where there is
+            none.
+        from_file: whether the targets are those of the file. own_hint, own_cpu: whether these are the command line's.
     """
 
     models: Sequence[str]
     targets: Sequence[str]
     hint: str
+    cpu: str
     verdicts: frozenset[str] | None
     path: str | None
     from_file: bool
     own_hint: bool
+    own_cpu: bool
 
     @classmethod
     def of(
-        cls, config: Config | None, models: Sequence[str], targets: Sequence[str] | None, hint: str | None
+        cls,
+        config: Config | None,
+        models: Sequence[str],
+        targets: Sequence[str] | None,
+        hint: str | None,
+        cpu: str | None,
     ) -> Requested:
         """Return what a command line names, and for what it leaves out (``None``) what a file does.
 
@@ -54,23 +62,26 @@ class Requested:
             models=models or _models(config),
             targets=[_there(config, name) for name in usual.targets] if targets is None else targets,
             hint=usual.hint if hint is None else hint,
+            cpu=usual.cpu if cpu is None else cpu,
             verdicts=usual.fail_on,
             path=None if config is None else config.path,
             from_file=targets is None,
             own_hint=hint is not None,
+            own_cpu=cpu is not None,
         )
 
     def find_targets(self, *, exact: bool, strict: bool) -> tuple[Target, ...]:
         """Return the targets; see :func:`minuend.judging.options.find_targets`.
 
         Raises:
-            SpecError: there is no such target. FileFormatError: the file names one.
+            SpecError: there is no such target, or no such instruction set. FileFormatError: the file names one.
         """
         try:
-            return find_targets(self.targets, exact=exact, strict=strict)
+            return find_targets(self.targets, exact=exact, strict=strict, cpu=self.cpu)
         except SpecError as error:
-            if self.from_file:
-                raise FileFormatError(f"{self.path}: key 'targets': {error}") from None
+            key = "cpu" if error.rule == "cpu" else "targets"
+            if not self.own_cpu if key == "cpu" else self.from_file:
+                raise FileFormatError(f"{self.path}: key '{key}': {error}") from None
             raise
 
     def hint_of(self, targets: Iterable[Target]) -> str:

@@ -56,6 +56,7 @@ def check(
     inputs: Mapping[str, Any] | None = None,
     exact: bool = False,
     strict: bool = False,
+    cpu: str = "",
     assume: Mapping[str, object] | None = None,
     operators: Iterable[str] = (SUBTRACT.name,),
     tolerate: str | Iterable[str] = ("sign-of-zero",),
@@ -79,6 +80,8 @@ def check(
         inputs: arrays for a run by the model's own names; by default some are made.
         exact: whether releases that are not measured are refused. strict: whether what a target's documents are silent
             about (NaN, subnormal numbers, …) makes a subtraction unknown.
+        cpu: the newest instruction set of the processor that is to run the model, as ``"avx2"``; what was not measured
+            with it is unknown. By default verdicts hold for the processors on which the targets were measured.
         assume: what is known of inputs and other values beyond the model, by their names: ``(0, 131071)``,
             ``(0, None)`` or ``"0..131071"``. No element is then anything else, and none is NaN.
         operators: which are judged: ``"subtract"``, ``"add"``, ``"negative"``. A run is of subtraction alone.
@@ -105,7 +108,7 @@ def check(
     True
     """
     judging = Judging(
-        targets=find_targets(target, exact=exact, strict=strict),
+        targets=find_targets(target, exact=exact, strict=strict, cpu=cpu),
         operators=tuple(dict.fromkeys(map(by_name, operators))),
         hint=hint,
         runs=Runs.of(run, inputs),
@@ -190,12 +193,15 @@ def _measured(judging: Judging) -> Iterator[Target]:
 
 
 def processors(findings: Iterable[Finding], chosen: Iterable[Target]) -> Iterator[Reason]:
-    """Yield on which processors the targets of findings were measured, and what other ones would change."""
+    """Yield on which processors the targets of findings were measured, and what other ones would change.
+
+    Targets for which one was asked say it themselves.
+    """
     kinds: dict[str, set[tuple[str, str]]] = {}
     for finding in findings:
         if finding.measured is not None:
             kinds.setdefault(finding.target, set()).add((finding.dtype, finding.constants))
-    measured = [known for one in chosen if one.name in kinds for known in one.behind]
+    measured = [known for one in chosen if one.name in kinds for known in one.behind if not known.only_up_to]
     for (cpu, patterns), names in grouped((one.processors, one.name) for one in measured).items():
         yield MeasuredOn(cpu, patterns, tuple(names))
     for runtime, found in grouped((name.partition("@")[0], kind) for name in kinds for kind in kinds[name]).items():

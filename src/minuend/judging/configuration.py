@@ -5,6 +5,7 @@
     models = ["exports"]                # what ``minuend check`` looks at, and on what; paths are relative to this file
     targets = ["openvino-cpu"]
     hint = "f32"
+    cpu = "avx2"
     fail-on = ["different-numbers"]
     tolerate = ["sign-of-zero"]         # severities that do not count, of every model
 
@@ -115,12 +116,14 @@ class Usual:
     Attributes:
         models, targets: as there, and relative to the file; none where it does not say.
         fail_on: the verdicts that count, ``None`` where it does not say. hint: the precision hint.
+        cpu: the newest instruction set of the processor.
     """
 
     models: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     fail_on: frozenset[str] | None = None
     hint: str = ""
+    cpu: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +276,7 @@ def parse(path: str, text: str) -> Config:
     except ValueError:  # which Python raises of integers of thousands of digits
         raise FileFormatError(f"{path} has an integer of more digits than are read") from None
     top = Item(_Toml(path), (), data)
-    top.only(("models", "targets", "hint", "fail-on", "tolerate", "assume", "model", "target", "accept"))
+    top.only(("models", "targets", "hint", "cpu", "fail-on", "tolerate", "assume", "model", "target", "accept"))
     assume = top.read("assume", _assumed, None)
     rules = [] if assume is None else [Rule("", assume, "[assume]")]
     return Config(
@@ -286,6 +289,7 @@ def parse(path: str, text: str) -> Config:
             top.read("targets", _texts, ()),
             top.read("fail-on", _verdicts, None),
             top.read("hint", _text, ""),
+            top.read("cpu", _text, ""),
         ),
         top.read("tolerate", _tolerance, USUAL),
         top.read("target", _on_targets, {}),

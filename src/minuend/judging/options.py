@@ -15,8 +15,9 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.runtimes import registry, targets
+from minuend.runtimes import other_processors, registry, targets
 from minuend.runtimes.answers import VERDICTS
+from minuend.runtimes.processor import newest, processor
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
 from minuend.runtimes.target import Target
@@ -67,7 +68,7 @@ class Judging:
         tolerate: the severities that do not; ``None``: those that the models' files name, or the usual ones.
 
     Raises:
-        SpecError: a hint that no target has, or a run of other operators than subtraction.
+        SpecError: a hint that no target has, a run of other operators than subtraction, or one on another processor.
     """
 
     targets: tuple[Target, ...]
@@ -83,6 +84,10 @@ class Judging:
         check_hint(self.hint, self.targets)
         if self.runs is not None and set(self.operators) != {SUBTRACT}:
             raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
+        others = {one.only_up_to for one in self.targets} - {"", newest(processor())}
+        if self.runs is not None and others:
+            named = listed(sorted(others))
+            raise SpecError("run", f"a run is on this processor, not on one up to {named}; leave out the run or cpu")
 
     def hint_of(self, target: Target) -> str:
         """Return the hint that a target's runtime gets; ``""`` where it has none of this name."""
@@ -92,14 +97,17 @@ class Judging:
 # ---- what the options are made of -------------------------------------------------------------------------------
 
 
-def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False) -> tuple[Target, ...]:
+def find_targets(
+    target: Named | Iterable[Named], *, exact: bool = False, strict: bool = False, cpu: str = ""
+) -> tuple[Target, ...]:
     """Return targets by their names or by the paths of their files, each once.
 
     Args:
-        target, exact, strict: see :func:`minuend.judging.checking.check`.
+        target, exact, strict, cpu: see :func:`minuend.judging.checking.check`.
 
     Raises:
-        SpecError: none at all, no such target, one that reads no models, or a version of a standard.
+        SpecError: none at all, no such target, one that reads no models, a version of a standard, or no such
+            instruction set.
     """
     if not isinstance(target, str | os.PathLike | Target | Iterable):
         raise TypeError(f"a {type(target).__name__} is no target; expected a name such as 'openvino-cpu', or several")
@@ -116,7 +124,8 @@ def find_targets(target: Named | Iterable[Named], *, exact: bool = False, strict
     find = functools.partial(targets.find, exact=True) if exact else targets.find
     every = (one if isinstance(one, Target) else find(one) for one in wanted)
     found = {one.name: targets.for_models(one) for one in every}
-    return tuple(replace(one, silent=frozenset()) if strict else one for one in found.values())
+    on_cpu = [other_processors.on(one, cpu) if cpu else one for one in found.values()]
+    return tuple(replace(one, silent=frozenset()) if strict else one for one in on_cpu)
 
 
 def installed_otherwise(judged: Iterable[Target]) -> Iterator[str]:

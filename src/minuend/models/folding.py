@@ -78,10 +78,10 @@ def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array
     """What an operator gives in float32, where that has the type's own numbers alone."""
     if operator != "Cast" and any(one.dtype != dtype for one in given):
         return None
-    if any(np.signbit(one[one == 0]).any() for one in given if one.dtype.kind in "fV"):
-        return None  # runtimes lose the sign of some zeros
     known = _ROUNDED if dtype == np.float32 else _COMPUTED
     with np.errstate(all="ignore"):
+        if any(np.signbit(one[one == 0]).any() for one in given if one.dtype.kind in "fV"):
+            return None  # runtimes lose the sign of some zeros
         if operator == "Cast":
             found = given[0].astype(np.float64)
         elif operator in known:

@@ -194,6 +194,8 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str]) -> bool:
     """Whether a runtime may know an operator as a part of quantisation."""
+    if not inputs:  # of a model that is not valid
+        return False
     if operator == "DequantizeLinear":
         return flow.maker(inputs[0]) == "QuantizeLinear"
     truth = operator == "Cast" and flow.dtypes.get(inputs[0]) == "bool"

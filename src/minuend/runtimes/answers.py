@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Verdict = Literal["ok", "different-numbers", "not-implemented", "invalid", "unknown"]
 VERDICTS: tuple[str, ...] = ("ok", "different-numbers", "not-implemented", "invalid", "unknown")
 
+DIFFERENT = "different-numbers"
+
 WORST = ("not-implemented", "different-numbers", "unknown", "ok")
 """Verdicts of one node, the one that counts first."""
 
@@ -130,7 +132,7 @@ def worse(one: Answer, other: Answer) -> Answer:
 
 ANSWER = fields(
     {
-        "verdict": one_of(VERDICTS),
+        "verdict?": one_of(VERDICTS),
         "witness?": fields({"operands": many(element), "got": element, "expected": element}),
         "message?": Item.string,
         "severities?": many(one_of(SEVERITIES)),
@@ -139,7 +141,7 @@ ANSWER = fields(
         "spans?": many(optional(many(exactly(element, element)))),
     }
 )
-"""The form of an answer (:mod:`minuend.schema`)."""
+"""The form of an answer (:mod:`minuend.schema`). One without a verdict is of :data:`DIFFERENT` numbers, as most are."""
 
 
 def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
@@ -152,7 +154,7 @@ def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
     seen = tuple(one for one in SEVERITIES if one in data.get("severities", ()))
     spans = tuple(map(_spans, data.get("spans", ())))
     only = tuple(map(number_of, data.get("only", ())))
-    return Answer(data["verdict"], witness, data.get("message", ""), spans, seen, data.get("ulps", 0), only)
+    return Answer(data.get("verdict", DIFFERENT), witness, data.get("message", ""), spans, seen, data.get("ulps", 0), only)
 
 
 def _spans(data: Any) -> tuple[Span, ...] | None:
@@ -166,7 +168,7 @@ def number_of(value: Any) -> float:
 
 def plain_answer(answer: Answer) -> dict[str, Any]:
     """Return an answer as plain data."""
-    data: dict[str, Any] = {"verdict": answer.verdict}
+    data: dict[str, Any] = {} if answer.verdict == DIFFERENT else {"verdict": answer.verdict}
     if (one := answer.witness) is not None:
         numbers = {"got": plain_number(one.got), "expected": plain_number(one.expected)}
         data["witness"] = {"operands": list(map(plain_number, one.operands)), **numbers}

@@ -44,6 +44,15 @@ def extensions(cpu: str) -> frozenset[str]:
     return frozenset(cpu.split(", ")) & frozenset(INSTRUCTION_SETS)
 
 
+def newest(cpu: str) -> str:
+    """Return the last of the instruction sets that a processor's text names; ``""`` where it names none.
+
+    >>> newest("AMD EPYC limited to avx512f, avx2, avx512f"), newest("some CPU")
+    ('avx512f', '')
+    """
+    return next((name for name in reversed(INSTRUCTION_SETS) if name in extensions(cpu)), "")
+
+
 def up_to_last(cpu: str) -> str:
     """Say a processor's text in short: its name, and the last of its instruction sets.
 

@@ -224,6 +224,15 @@ class NotMeasured(Reason):
     target: str
 
 
+class ProcessorNotMeasured(Reason):
+    """The target was not measured with an instruction set as the newest; those with which it was."""
+
+    code = "processor-not-measured"
+    target: str
+    cpu: str
+    cpus: tuple[str, ...]
+
+
 class NotDeclared(Reason):
     """The target's documents have no answer for nodes of this kind."""
 

@@ -66,6 +66,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "result-differs": ("{message}", "; {others} differ too", "; {operands}"),
         "runtime-message": ("{message}",),
         "not-measured": ("this case has not been measured",),
+        "processor-not-measured": ("{target} has not been measured up to {cpu}", "; it was up to {cpus}"),
         "not-declared": ("this case is not documented",),
         "other-operands-differ": ("other operands are known to give different results",),
         "pairs-like-it-differ": ("operands like {operation} are known to give different results",),
@@ -455,12 +456,12 @@ _EXTENSIONS: Mapping[str, str] = MappingProxyType(
 
 
 def short_processor(cpu: str) -> str:
-    """Return a processor's name without trade marks, and its newest instruction set.
+    """Return a processor's name without trade marks, and its newest instruction set; or an instruction set alone.
 
-    >>> short_processor("Intel(R) Xeon(R) Processor (up to amx_tile)"), short_processor("some CPU")
-    ('Intel Xeon (AMX)', 'some CPU')
+    >>> short_processor("Intel(R) Xeon(R) Processor (up to amx_tile)"), short_processor("amx_tile")
+    ('Intel Xeon (AMX)', 'AMX')
     """
-    name = re.sub(r"\((R|TM)\)| Processor\b", "", cpu)
+    name = _EXTENSIONS.get(cpu) or re.sub(r"\((R|TM)\)| Processor\b", "", cpu)
     return re.sub(r"\(up to (\w+)\)", lambda found: f"({_EXTENSIONS.get(found[1], found[1])})", name)
 
 
@@ -476,6 +477,7 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "classes": _class_row,
         "count": _count,
         "cpu": lambda cpu, _: short_processor(cpu),
+        "cpus": lambda cpus, language: all_of([short_processor(one) for one in cpus], language),
         "examples": _examples,
         "index": lambda index, _: "" if index is None else str(list(index)),
         "limit": lambda limit, language: language.tr(_LIMITS[limit]),

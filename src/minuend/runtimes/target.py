@@ -12,7 +12,7 @@ from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import cases
 from minuend.runtimes.answers import EVERY, OK, Answer, Verdict
 from minuend.runtimes.processor import up_to_last
-from minuend.runtimes.reasons import NotDeclared, NotMeasured, Reason
+from minuend.runtimes.reasons import MeasuredOn, NotDeclared, NotMeasured, Reason
 from minuend.runtimes.rendering import english
 from minuend.runtimes.table import Table, node_key
 from minuend.standards.dialects import dialect, parse_version
@@ -44,6 +44,8 @@ class Target:
         silent: value classes of which the documents say nothing, and whose numbers are taken to be right all the same.
         isa: the instruction sets that the runtime could use, as :mod:`minuend.runtimes.processor` names them; of a file
             that does not say it, those that ``cpu`` names.
+        only_up_to: the newest instruction set of the processor that its answers are for; ``""``: of those on which it
+            was measured.
         translate: of a target that is a standard: how it is queried for a node of another one, and for which sizes the
             answer holds where not for all of them; raises :class:`Unfit`.
         runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
@@ -59,6 +61,7 @@ class Target:
     source: str = ""
     silent: frozenset[str] = frozenset()
     isa: tuple[str, ...] = ()
+    only_up_to: str = ""
     translate: Callable[[Node], tuple[Node, str]] | None = None
     runs_nothing: str = ""
 
@@ -94,7 +97,7 @@ class Target:
     @property
     def notice(self) -> Reason | None:
         """What a reader has to know before anything else: that this release was not measured, for one."""
-        return None
+        return MeasuredOn(*self.processors, (self.name,)) if self.only_up_to and self.cpu else None
 
     @property
     def warning(self) -> str:

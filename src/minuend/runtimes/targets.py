@@ -52,11 +52,10 @@ def _in(folder: Any) -> Mapping[str, Any]:
 
 
 @functools.cache
-def _packaged(operator: str = SUBTRACT.name) -> Mapping[str, Any]:
-    folder = _MEASURED
-    if operator != SUBTRACT.name:
-        folder = folder.joinpath(operator)
-    return _in(folder) if folder.is_dir() else {}
+def _packaged(folder: str = "") -> Mapping[str, Path]:
+    """The files of subtraction, or those in a folder of another operator or of an instruction set."""
+    place = _MEASURED / folder
+    return _in(place) if place.is_dir() else {}
 
 
 class Declared(Protocol):
@@ -140,10 +139,11 @@ def _load(name: str) -> Target:
 
 
 @functools.lru_cache(maxsize=16)
-def _packaged_target(name: str, operator: str = SUBTRACT.name) -> Target:
-    found = target_of(json.loads(_packaged(operator)[name].read_text("utf-8")))  # the tests load these with all checks
-    beside = _MEASURED.joinpath(WITNESSES, f"{name}.json")
-    if operator != SUBTRACT.name or not beside.is_file():
+def _packaged_target(name: str, folder: str = "") -> Target:
+    path = _packaged(folder)[name]
+    found = target_of(json.loads(path.read_text("utf-8")))  # the tests load these with all checks
+    beside = path.parent.joinpath(WITNESSES, path.name)
+    if not beside.is_file():
         return found
     witnesses = PatternWitnesses(functools.partial(beside.read_text, "utf-8"))
     return replace(found, table=replace(found.table, shown=witnesses))
@@ -232,7 +232,18 @@ def of(target: Target, operator: Operator) -> Target | None:
     """
     if operator.name in target.operators:
         return target
-    return _packaged_target(target.name, operator.name) if target.name in _packaged(operator.name) else None
+    folder = "" if operator is SUBTRACT else operator.name
+    known = not target.only_up_to and target.name in _packaged(folder)
+    return _packaged_target(target.name, folder) if known else None
+
+
+def measured_up_to(newest: str, name: str) -> Target | None:
+    """Return a target as it was measured with an instruction set as the newest; ``None`` where it has no such file.
+
+    Args:
+        newest: one of :data:`~minuend.runtimes.processor.INSTRUCTION_SETS`. name: of the target, with its release.
+    """
+    return _packaged_target(name, newest) if name in _packaged(newest) else None
 
 
 def for_models(target: Target) -> Target:

@@ -15,6 +15,12 @@ ARRAYS = False
 CONSTANTS = ("none", "A", "B", "both")
 RULES = None
 
+ISA = {
+    "avx2": {"OPENCV_CPU_DISABLE": "AVX512-SKX", "OPENCV_IPP": "avx2"},
+    "avx512f": {},
+}
+"""The newest instruction set that it may use → what says so. It has no code for newer ones than AVX-512."""
+
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 _RAW = "store it as raw_data, as minuend fix does"
