@@ -16,7 +16,7 @@ from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import pattern_answers
 from minuend.runtimes.answers import Answer, by_operand, joined_spans
-from minuend.runtimes.processor import extensions
+from minuend.runtimes.processor import INSTRUCTION_SETS, extensions
 from minuend.runtimes.proving import Judged, Progress, judge_all
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
@@ -41,7 +41,7 @@ def measure(
         What it does; :func:`minuend.runtimes.targets.dump` writes it.
     """
     table = table_of(judge_all(queried, operator=operator, progress=progress))
-    sets = tuple(sorted(extensions(queried.cpu), key=queried.cpu.index))
+    sets = tuple(sorted(extensions(queried.cpu), key=INSTRUCTION_SETS.index))
     today = date.today().isoformat()
     found = Target(queried.name, queried.release, table, date=today, cpu=queried.cpu, isa=sets, python=queried.python)
     return found if alone or operator is not SUBTRACT else with_graphs(queried, found, progress=progress)
