@@ -141,7 +141,7 @@ ANSWER = fields(
         "spans?": many(optional(many(exactly(element, element)))),
     }
 )
-"""The form of an answer (:mod:`minuend.schema`). One without a verdict is of :data:`DIFFERENT` numbers, as most are."""
+"""The form of an answer (:mod:`minuend.schema`). One without a verdict is of :data:`DIFFERENT` numbers."""
 
 
 def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
@@ -154,7 +154,9 @@ def answer_of(data: Mapping[str, Any], operator: Operator) -> Answer:
     seen = tuple(one for one in SEVERITIES if one in data.get("severities", ()))
     spans = tuple(map(_spans, data.get("spans", ())))
     only = tuple(map(number_of, data.get("only", ())))
-    return Answer(data.get("verdict", DIFFERENT), witness, data.get("message", ""), spans, seen, data.get("ulps", 0), only)
+    return Answer(
+        data.get("verdict", DIFFERENT), witness, data.get("message", ""), spans, seen, data.get("ulps", 0), only
+    )
 
 
 def _spans(data: Any) -> tuple[Span, ...] | None:
