@@ -19,7 +19,7 @@ from minuend.cli import demo
 ROOT = Path(__file__).parents[2]
 ARRAYS = """\
 Near-infrared minus red tells plants from water. Over water the difference is
-negative, and uint16 has no negative numbers. There are three ways out:
+negative, and uint16 has no negative numbers. Three remedies are:
 
 $ minuend sub nir.npy red.npy
 nir.npy − red.npy

@@ -20,7 +20,7 @@ ARRAYS = (
     (
         (
             "Near-infrared minus red tells plants from water. Over water the difference is negative, and uint16 has no "
-            "negative numbers. There are three ways out:"
+            "negative numbers. Three remedies are:"
         ),
         "sub nir.npy red.npy",
         FINE,

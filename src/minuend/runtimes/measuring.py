@@ -15,7 +15,7 @@ from minuend.models.constants import positions_of
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.runtimes import pattern_answers
-from minuend.runtimes.answers import Answer, by_operand, joined_spans
+from minuend.runtimes.answers import DIFFERENT, Answer, by_operand, joined_spans
 from minuend.runtimes.processor import INSTRUCTION_SETS, extensions
 from minuend.runtimes.proving import Judged, Progress, judge_all
 from minuend.runtimes.quirks import quirks
@@ -52,7 +52,6 @@ def with_graphs(
     target: Target,
     which: str = ALL,
     types: Collection[str] = (),
-    patterns: Collection[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> Target:
     """Return a target with what its runtime does with a subtraction and an adjacent operator.
@@ -60,7 +59,7 @@ def with_graphs(
     Args:
         queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL`, :data:`MISSING` or
             :data:`NOT_SHOWN`. types: with :data:`ALL`: all of these element types, and of others what is missing; else
-            what is missing of these alone. patterns: of these alone, see :func:`pattern_answers.measure`.
+            what is missing of these alone.
         progress: called with the number of cases done and of all.
 
     Raises:
@@ -74,21 +73,21 @@ def with_graphs(
         return target
     known = target.table if which != ALL or types else NOTHING
     if which == NOT_SHOWN:
-        shown = {key: one for key, one in known.cells.items() if not any(map(_lacks, one.values()))}
+        shown = {key: one for key, one in known.cells.items() if all(map(is_shown, one.values()))}
         known = replace(known, cells=shown)
     if which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
     only = () if which == ALL else types
-    found = pattern_answers.measure(queried, known=known, types=only, patterns=patterns, progress=progress)
+    found = pattern_answers.measure(queried, known=known, types=only, progress=progress)
     if which == NOT_SHOWN:  # what another processor showed stays, though this one may not show it
         before = target.table.cells
         found = Table({key: {**before.get(key, {}), **one} for key, one in found.cells.items()}, found.cpus)
     return replace(target, table=target.table.with_patterns(found))
 
 
-def _lacks(answer: Answer) -> bool:
-    """Whether nothing shows a deviation."""
-    return answer.verdict == "different-numbers" and answer.witness is None and not answer.message
+def is_shown(answer: Answer) -> bool:
+    """Whether something shows how bad it is, where numbers differ: a witness, severities, or a refusal's message."""
+    return answer.verdict != DIFFERENT or bool(answer.witness or answer.severities or answer.message)
 
 
 # ---- nodes by themselves --------------------------------------------------------------------------------------
