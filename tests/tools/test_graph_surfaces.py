@@ -129,6 +129,34 @@ def outcome(tmp_path: Path, **fields: Any) -> str:
     return conversion.compare(Case(**fields), tmp_path)
 
 
+ENDS = {"i": lambda t: (np.iinfo(t).min, np.iinfo(t).max), "u": lambda t: (0, np.iinfo(t).max)}
+
+
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_integers_at_the_ends_of_their_type_are_not_near_each_other(name: str, shape: tuple[int, ...]) -> None:
+    lowest, highest = (np.full(shape, one, name) for one in ENDS[np.dtype(name).kind](name))
+    for x, y in ((lowest, highest), (highest, lowest), (lowest, np.full(shape, 2, name))):
+        assert not conversion.near(x, y)
+    assert conversion.near(highest, np.full(shape, int(highest.flat[0]) - 1, name))
+    assert conversion.near(lowest, np.full(shape, int(lowest.flat[0]) + 1, name))
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_complex_results_are_near_in_both_parts_alone(name: str) -> None:
+    assert not conversion.near(np.array([1 + 2j], name), np.array([1 + 5j], name))
+    assert not conversion.near(np.array([1 + 2j], name), np.array([3 + 2j], name))
+    assert conversion.near(np.array([1 + 2j], name), np.array([1 + 2.000001j], name))
+
+
+@pytest.mark.parametrize("name", ["int64", "uint64"])
+def test_integers_that_fit_are_not_clamped(name: str) -> None:
+    value = np.array([2**60], name)
+    assert conversion.clamped(np.array([np.iinfo(name).max], name), np.array([5], name))
+    assert conversion.clamped(value, np.array([2**60 + 100], name))
+    assert not conversion.clamped(value, np.array([2**60 + 5000], name))
+
+
 def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -> None:
     """onnxruntime puts its nodes into the body in a wrong order, and then refuses the result."""
     grid = {"op": "AffineGrid", "opset": 28, "place": "map", "test": "test_affine_grid_3d"}

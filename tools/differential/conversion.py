@@ -394,9 +394,16 @@ def near(x: Any, y: Any) -> bool:
     if x.dtype != y.dtype or x.shape != y.shape or x.dtype.kind not in "fciu":
         return False
     if x.dtype.kind in "iu":  # the logarithm of integers, which is cut off at the end, or in between
-        return bool((np.maximum(x, y) - np.minimum(x, y) <= 1).all())
+        return bool((_distance(x, y) <= 1).all())
     digits = {2: 4e-3, 4: 3e-5}.get(x.dtype.itemsize, 1e-6)  # normalisation goes through float32 in double as well
-    return bool(np.allclose(x.astype(np.float64), y.astype(np.float64), digits, digits * 10, equal_nan=True))
+    wide = np.complex128 if x.dtype.kind == "c" else np.float64
+    return bool(np.allclose(x.astype(wide), y.astype(wide), digits, digits * 10, equal_nan=True))
+
+
+def _distance(x: Any, y: Any) -> Any:
+    """How far integers of one type are from each other: without sign, since the type itself may be too narrow."""
+    high, low = (each(np.atleast_1d(x), y).astype(f"u{x.dtype.itemsize}") for each in (np.maximum, np.minimum))
+    return high - low
 
 
 def _adjacent(x: Bits, y: Bits) -> bool:
