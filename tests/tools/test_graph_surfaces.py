@@ -16,7 +16,8 @@ import pytest
 pytest.importorskip("onnxruntime")
 
 import conversion_refused
-from differential import conversion, dxdispatch, ir_models, onnx_worker, valid_nodes
+from differential import conversion, dxdispatch, ir_models, node_models, onnx_worker, output_types, results, valid_nodes
+from differential.comparable import fault
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
 
@@ -31,10 +32,10 @@ def drawn(case: Case) -> tuple[onnx.ModelProto, dict[str, Any]] | None:
     """The model of a case and its inputs; ``None`` where ONNX's check refuses it."""
     try:
         built = valid_nodes.build(case)
-        model = conversion.typed(conversion.model_of(case, built), built.feeds)
-    except conversion.INVALID:
+        model = output_types.typed(node_models.model_of(case, built), built.feeds)
+    except output_types.INVALID:
         return None
-    return None if conversion.fault(model) else (model, built.feeds)
+    return None if fault(model) else (model, built.feeds)
 
 
 def cases(op: str, opset: int = 0, version: int = 0, **more: Any) -> Iterator[Case]:
@@ -97,10 +98,10 @@ BODY_VERSIONS = [(one.name, one.since_version) for one in SCHEMAS if one.name in
 
 
 @pytest.mark.parametrize(("op", "version"), BODY_VERSIONS, ids=[f"{op}-{version}" for op, version in BODY_VERSIONS])
-@pytest.mark.parametrize("repeat", conversion.REPEATS)
+@pytest.mark.parametrize("repeat", node_models.REPEATS)
 def test_nodes_stand_in_the_body_of_each_version(op: str, version: int, repeat: str) -> None:
     fields = valid_nodes.draw(random.Random(1), "Neg", version)
-    assert BODIES[op] in conversion.places(fields)
+    assert BODIES[op] in node_models.places(fields)
     found = drawn(Case(**fields, place=BODIES[op], repeat=repeat))
     assert found is not None
     assert op in [node.op_type for node in found[0].graph.node]
@@ -120,9 +121,9 @@ def test_optionals_of_tensors_and_sequences_are_drawn(op: str) -> None:
 
 def test_a_map_is_equal_to_itself_and_to_no_other() -> None:
     one = [{"a": np.float32(1), "b": np.float32(2)}]
-    assert conversion.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
+    assert results.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
     for other in ([{"a": np.float32(1)}], [{"a": np.float32(1), "b": np.float32(3)}], [np.float32(1)]):
-        assert not conversion.same(one, other)
+        assert not results.same(one, other)
 
 
 def outcome(tmp_path: Path, **fields: Any) -> str:
@@ -137,24 +138,24 @@ ENDS = {"i": lambda t: (np.iinfo(t).min, np.iinfo(t).max), "u": lambda t: (0, np
 def test_integers_at_the_ends_of_their_type_are_not_near_each_other(name: str, shape: tuple[int, ...]) -> None:
     lowest, highest = (np.full(shape, one, name) for one in ENDS[np.dtype(name).kind](name))
     for x, y in ((lowest, highest), (highest, lowest), (lowest, np.full(shape, 2, name))):
-        assert not conversion.near(x, y)
-    assert conversion.near(highest, np.full(shape, int(highest.flat[0]) - 1, name))
-    assert conversion.near(lowest, np.full(shape, int(lowest.flat[0]) + 1, name))
+        assert not results.near(x, y)
+    assert results.near(highest, np.full(shape, int(highest.flat[0]) - 1, name))
+    assert results.near(lowest, np.full(shape, int(lowest.flat[0]) + 1, name))
 
 
 @pytest.mark.parametrize("name", ["complex64", "complex128"])
 def test_complex_results_are_near_in_both_parts_alone(name: str) -> None:
-    assert not conversion.near(np.array([1 + 2j], name), np.array([1 + 5j], name))
-    assert not conversion.near(np.array([1 + 2j], name), np.array([3 + 2j], name))
-    assert conversion.near(np.array([1 + 2j], name), np.array([1 + 2.000001j], name))
+    assert not results.near(np.array([1 + 2j], name), np.array([1 + 5j], name))
+    assert not results.near(np.array([1 + 2j], name), np.array([3 + 2j], name))
+    assert results.near(np.array([1 + 2j], name), np.array([1 + 2.000001j], name))
 
 
 @pytest.mark.parametrize("name", ["int64", "uint64"])
 def test_integers_that_fit_are_not_clamped(name: str) -> None:
     value = np.array([2**60], name)
-    assert conversion.clamped(np.array([np.iinfo(name).max], name), np.array([5], name))
-    assert conversion.clamped(value, np.array([2**60 + 100], name))
-    assert not conversion.clamped(value, np.array([2**60 + 5000], name))
+    assert results.clamped(np.array([np.iinfo(name).max], name), np.array([5], name))
+    assert results.clamped(value, np.array([2**60 + 100], name))
+    assert not results.clamped(value, np.array([2**60 + 5000], name))
 
 
 def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -
     grid = {"op": "AffineGrid", "opset": 28, "place": "map", "test": "test_affine_grid_3d"}
     assert outcome(tmp_path, **grid) == "within rounding, and a loss says so"
     built = valid_nodes.build(Case(**grid))
-    made = mn.convert(conversion.typed(conversion.model_of(Case(**grid), built), built.feeds), "onnx:18").model
+    made = mn.convert(output_types.typed(node_models.model_of(Case(**grid), built), built.feeds), "onnx:18").model
     with pytest.raises(onnx_worker.Failed, match="must be topologically sorted"):
         onnx_worker.run(made.SerializeToString(), built.feeds)
 

@@ -18,6 +18,12 @@ SECONDS = 20.0
 """A request that takes longer is given up, and its process ended."""
 
 
+ABSENT = ("NOT_IMPLEMENTED", "is under development", "ORT only *guarantees* support", "InsertedPrecisionFreeCast",
+           "is not currently registered or supported", "type inference failed, inferred types",
+           "is not a registered function/op")  # fmt: skip
+"""What onnxruntime says of operators, types and opsets that it lacks; below opset 6 it makes Casts that are none."""
+
+
 class Failed(Exception):
     """The library refuses, crashes or takes too long; the message says which."""
 
