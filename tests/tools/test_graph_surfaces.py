@@ -16,7 +16,17 @@ import pytest
 pytest.importorskip("onnxruntime")
 
 import conversion_refused
-from differential import conversion, dxdispatch, ir_models, node_models, onnx_worker, output_types, results, valid_nodes
+from differential import (
+    conversion,
+    dxdispatch,
+    ir_models,
+    node_models,
+    onnx_worker,
+    output_types,
+    results,
+    running,
+    valid_nodes,
+)
 from differential.comparable import fault
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
@@ -166,6 +176,32 @@ def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -
     made = mn.convert(output_types.typed(node_models.model_of(Case(**grid), built), built.feeds), "onnx:18").model
     with pytest.raises(onnx_worker.Failed, match="must be topologically sorted"):
         onnx_worker.run(made.SerializeToString(), built.feeds)
+
+
+def test_a_model_that_crashes_onnx_ends_no_comparison(tmp_path: Path) -> None:
+    """ONNX's inference of a Split with more outputs than num_outputs reads behind a list, and aborts."""
+    fields = {"op": "Split", "opset": 24, "attributes": (("num_outputs", 1),), "test": "test_split_equal_parts_2d"}
+    for linked in (False, True):
+        case = Case(**fields, outputs=2, linked=linked, to=13)
+        assert conversion.compare(case, tmp_path).startswith("not valid: ")
+        assert running.compare(running.Case(**fields, outputs=2, linked=linked), tmp_path).startswith("not valid: ")
+
+
+def test_floats_of_8_bits_do_not_hide_that_others_are_near(tmp_path: Path) -> None:
+    """onnxruntime leaves the float16 in float32 up to the product; another output is of float8."""
+    case = running.Case(
+        op="com.microsoft.DequantizeLinear",
+        opset=27,
+        inputs=(("int8", (1,), "any"), ("float16", (), "positive"), ("int8", (), "few")),
+        more=(
+            ("Mul", (("", (), "@v0"), ("", (), "@v0")), (), 1),
+            ("Identity", (("float8e4m3fn", (3,), "any"),), (), 1),
+        ),
+        seed=576,
+    )
+    assert running.compare(case, tmp_path) == (
+        "within rounding, where onnxruntime leaves float16 in float32 from node to node"
+    )
 
 
 def test_what_is_drawn_does_not_depend_on_what_was_drawn_before() -> None:

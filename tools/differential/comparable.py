@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
-from differential import valid_nodes
+from differential import onnx_worker, valid_nodes
 from differential.node_drafts import schema_of
+from differential.onnx_worker import Failed
 from differential.valid_nodes import Built
 
 
 def fault(model: ModelProto) -> str:
-    """What ONNX's full check finds wrong."""
+    """What ONNX's full check finds wrong, or that it crashes."""
     try:
-        onnx.checker.check_model(model, full_check=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
-        return " ".join(str(error).split())[:300]
-    return ""
+        return onnx_worker.fault(model.SerializeToString())
+    except Failed as error:
+        return str(error)
 
 
 def fits(case: Any) -> bool:

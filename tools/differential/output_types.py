@@ -29,12 +29,12 @@ def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
     Raises:
         Failed: there is an output whose type does not follow.
     """
-    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    data = model.SerializeToString()
+    inferred: ModelProto = ModelProto.FromString(onnx_worker.infer_shapes(data))
     if any(dim.dim_value < 0 for one in inferred.graph.output for dim in one.type.tensor_type.shape.dim):
         raise Failed("inference gives a size below 0")
     if all(map(_is_known, inferred.graph.output)):
         return inferred
-    data = model.SerializeToString()
     try:
         came = _computed(data, feeds)
     except Failed:

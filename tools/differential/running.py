@@ -94,7 +94,8 @@ def against(case: Case, model: ModelProto, feeds: dict[str, Any], expected: list
         isinstance(one, np.ndarray) and one.dtype.kind in "OUT" for one in expected
     ):
         return "strings in a loop, which onnxruntime loses after the first turn"
-    if all(same(x, bits(y)) if isinstance(x, Bits) else same(x, y) for x, y in zip(expected, came, strict=True)):
+    came = [bits(y) if isinstance(x, Bits) else y for x, y in zip(expected, came, strict=True)]
+    if all(map(same, expected, came)):
         return "equal"
     if case.place in ("loop", "scan") and all(map(near, expected, came)):
         return "within rounding in a loop, where onnxruntime rounds by the address of what a turn makes"

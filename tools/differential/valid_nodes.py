@@ -501,7 +501,8 @@ def link(built: Built, source: np.random.Generator) -> None:
     graph.input.extend(ValueInfoProto(name=name, type=type_) for name, type_ in given.items())
     graph.initializer.extend(tensor(*row) for row in built.stored.items())
     model = ModelProto(ir_version=ir_version(built.opset), opset_import=built.imports(), graph=graph)
-    made = {one.name: one.type for one in onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output}
+    inferred = ModelProto.FromString(onnx_worker.infer_shapes(model.SerializeToString()))
+    made = {one.name: one.type for one in inferred.graph.output}
     if any(node.domain == CONTRIB for node in built.nodes):  # whose types ONNX does not know
         made |= _computed_types(model, built)
     before: list[str] = []
