@@ -227,6 +227,15 @@ def test_an_axis_below_0_is_not_drawn_where_the_version_excludes_it(tmp_path: Pa
     assert came == ("not valid: Squeeze takes no negative axis" if opset == 1 else "equal")
 
 
+def test_a_product_of_matrices_that_do_not_fit_is_not_compared(tmp_path: Path) -> None:
+    """Below opset 11 inference does not compare them, and onnxruntime does not look where another kernel is missing."""
+    other = ("ReduceLogSum", (("uint32", (2, 4, 2), "positive"),), (("axes", (1,)), ("keepdims", 0)), 1)
+    fields = {"op": "Gemm", "opset": 8, "test": "test_gemm_transposeB", "more": (other,), "place": "function"}
+    found = conversion.compare(Case(**fields, without=("transB",)), tmp_path)
+    assert found == "not valid: Gemm multiplies (3, 6) and (4, 6)"
+    assert not conversion.compare(Case(**fields), tmp_path).startswith("not valid")
+
+
 def test_a_type_that_the_registry_excludes_is_no_difference(tmp_path: Path) -> None:
     one = ("bfloat16", (2, 3, 4), "any")
     own = {"op": "com.microsoft.SkipSimplifiedLayerNormalization", "place": "if"}

@@ -34,12 +34,18 @@ def fits(case: Any) -> bool:
 
 
 def excluded(built: Built) -> str:
-    """A negative axis where the version's text excludes it; ONNX's check lets it pass, and infers another rank."""
+    """What a version's text excludes and ONNX's check lets pass: a negative axis, matrices that do not fit."""
+    given = built.stored | built.feeds
     for node in built.nodes:
         rows = {} if node.domain else schema_of(node.op_type, built.opset).attributes
         for a in node.attribute:
             if a.name in rows and "of non-negative" in rows[a.name].description and min(a.ints, default=0) < 0:
                 return f"{node.op_type} takes no negative axis"
+        if node.op_type == "Gemm" and not node.domain and all(name in given for name in node.input[:2]):
+            stated = {a.name: a.i for a in node.attribute}
+            a, b = (given[name].shape for name in node.input[:2])
+            if a[0 if stated.get("transA", 0) else 1] != b[1 if stated.get("transB", 0) else 0]:
+                return f"Gemm multiplies {a} and {b}"
     return ""
 
 
