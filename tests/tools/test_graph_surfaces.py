@@ -227,6 +227,21 @@ def test_an_axis_below_0_is_not_drawn_where_the_version_excludes_it(tmp_path: Pa
     assert came == ("not valid: Squeeze takes no negative axis" if opset == 1 else "equal")
 
 
+@pytest.mark.parametrize(("numbers", "expected"), [
+    ("far", lambda x: x + np.float32(100)), ("large", lambda x: x * np.float32(30)),
+    ("edge", lambda x: np.where([True, False] * 5, np.float32([np.nan, 0, np.inf, 0, -np.inf, 0, -0.0, 0, 0, 0]), x)),
+])  # fmt: skip
+def test_numbers_are_drawn_that_are_far_from_0_large_or_edges(numbers: str, expected: Any) -> None:
+    inputs = (("float", (10,), "any"), ("float", (10,), "positive"), ("int32", (10,), "any"))
+    plain, other = (valid_nodes.build(Case(op="Sum", inputs=inputs, numbers=how)).feeds for how in ("", numbers))
+    first, *others = plain
+    assert other[first].dtype == np.float32
+    assert results.same(other[first], expected(plain[first]))
+    assert all(results.same(plain[name], other[name]) for name in others)
+    fields = [conversion.draw(random.Random(f"numbers {i}")).numbers for i in range(60)]
+    assert {"", numbers} < set(fields)
+
+
 def test_a_product_of_matrices_that_do_not_fit_is_not_compared(tmp_path: Path) -> None:
     """Below opset 11 inference does not compare them, and onnxruntime does not look where another kernel is missing."""
     other = ("ReduceLogSum", (("uint32", (2, 4, 2), "positive"),), (("axes", (1,)), ("keepdims", 0)), 1)

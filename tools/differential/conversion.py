@@ -46,7 +46,7 @@ def draw(source: random.Random) -> Case:
         linked=source.random() < 0.5,
         to=source.randint(1, onnx.defs.onnx_opset_version()),
         seed=source.randrange(1000),
-        numbers=source.choice(["", "", "far", "large"]),
+        numbers=source.choice(["", "", "far", "large", "edge"]),
     )
 
 

@@ -359,10 +359,15 @@ def _spread(array: Any, one: Input, numbers: str) -> Any:
     """The floats of an input that takes any, multiplied and moved."""
     if not numbers or one[0] not in WIDE or one[2] != "any":
         return array
+    if numbers == "edge":
+        edges = np.array(EDGES).astype(array.dtype)
+        return np.where(np.arange(array.size).reshape(array.shape) % 2, array, np.resize(edges, array.shape))
     factor, far = NUMBERS_OF[numbers]
     return np.asarray(array * array.dtype.type(factor) + array.dtype.type(far))
 
 
+EDGES = (np.nan, -0.0, np.inf, 0.0, -np.inf)
+"""What every other number is where numbers are edges."""
 WIDE = ("float", "double")
 """Floats whose rounding stays small where numbers are moved."""
 
