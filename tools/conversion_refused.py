@@ -22,10 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-from differential import conversion, onnx_worker, valid_nodes
-from differential.conversion import Case, fault, near
+from differential import conversion, node_models, onnx_worker, valid_nodes
+from differential.comparable import fault, fits, is_random
+from differential.conversion import Case
 from differential.node_drafts import registry, split
-from differential.onnx_worker import Failed
+from differential.onnx_worker import ABSENT, Failed
+from differential.output_types import INVALID, typed
+from differential.results import near
 from differential.surface import Difference
 from onnx import ModelProto
 
@@ -76,7 +79,7 @@ def drawn(op: str, since: int, last: int, turn: int) -> Case:
         fields = valid_nodes.draw(source, op, source.choice(SHOWN[:-1]), since)
     else:
         fields = valid_nodes.draw(source, "Neg" if op in PLACES else op, source.randint(since, last))
-    repeat = conversion.REPEATS[turn % len(conversion.REPEATS)]
+    repeat = node_models.REPEATS[turn % len(node_models.REPEATS)]
     return Case(**fields, constants="initializer", seed=turn, place=PLACES.get(op, "graph"), repeat=repeat)
 
 
@@ -87,15 +90,15 @@ def samples(op: str, since: int, last: int) -> list[Sample]:
         case = drawn(op, since, last, turn)
         try:
             built = valid_nodes.build(case)
-            model = conversion.typed(conversion.model_of(case, built), built.feeds)
-        except conversion.INVALID:
+            model = typed(node_models.model_of(case, built), built.feeds)
+        except INVALID:
             continue
-        if fault(model) or not conversion.fits(case):
+        if fault(model) or not fits(case):
             continue
         try:
             expected = onnx_worker.run(model.SerializeToString(), built.feeds)
         except Failed as error:
-            if not any(word in str(error) for word in conversion.ABSENT):
+            if not any(word in str(error) for word in ABSENT):
                 continue
             expected = None
         found.append(Sample(model, built.feeds, expected))
@@ -108,7 +111,7 @@ def judged(sample: Sample, result: ModelProto) -> str:
     """Whether a converted model is valid, and gives what the original gives."""
     if fault(result):
         return "invalid"
-    if sample.expected is None or conversion.is_random(sample.model):
+    if sample.expected is None or is_random(sample.model):
         return "converted"
     try:
         came = onnx_worker.run(result.SerializeToString(), sample.feeds)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -157,6 +160,81 @@ def test_a_type_is_known_behind_a_flag_that_is_a_functions_attribute(to):
     given = {"x": np.float32([1.5, -2])}
     ((came,), (expected,)) = (on_onnxruntime(one, given) for one in (made, model))
     np.testing.assert_allclose(came, expected, 1e-6)
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize("axes", ["", ", axes"])
+@pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
+def test_the_logarithm_of_a_sum_of_exponentials_of_large_integers_fits_their_type(element, axes, keepdims):
+    """Opset 28 takes no integers; ONNX's body gave the lowest integer where exp() is infinite in double."""
+    node = f"y = ReduceLogSumExp <keepdims = {keepdims}> (x{axes})"
+    model = parse(18, f"({element}[2,N] x) => ({element}[{'A,B' if keepdims else 'A' if axes else ''}] y) {{ {node} }}")
+    model.graph.output[0].type.tensor_type.shape.SetInParent()  # which a scalar has too
+    if axes:
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1]), "axes"))
+    made, _, losses = convert_proto(model, 28)
+    onnx.checker.check_model(made, full_check=True)
+    assert losses == ["graph.node[0]: ReduceLogSumExp-18 is 9 nodes now, which may round differently"]
+    rows = [[[2**30], [3]], [[709, 710], [800, 801]], [[0, 1], [1, 2]]]
+    rows += [] if element.startswith("u") else [[[-(2**30), -5], [-1000, -1000]]]
+    for values in rows:
+        (came,) = on_onnxruntime(made, {"x": np.array(values, element)})
+        assert came.dtype == element
+        summed = values if axes else [[*values[0], *values[1]]]
+        assert came.reshape(-1).tolist() == [int(log_sum_exp(row)) for row in summed]
+
+
+def log_sum_exp(row: list[int]) -> float:
+    """By the largest exponent, which no exponential exceeds."""
+    return max(row) + math.log(math.fsum(math.exp(x - max(row)) for x in row))
+
+
+def test_softplus_of_a_large_number_is_that_number():
+    """Softplus-1 takes no bfloat16, and ONNX's body gave infinity beyond 88."""
+    made = convert_proto(parse(22, "(bfloat16[6] x) => (bfloat16[6] y) { y = Softplus (x) }"), 20)[0]
+    onnx.checker.check_model(made, full_check=True)
+    x = np.array([100, -100, 0, 3, -3, 1e38], ml_dtypes.bfloat16)
+    (came,) = ReferenceEvaluator(made).run(None, {"x": x})
+    np.testing.assert_allclose(came.astype(float), np.logaddexp(x.astype(float), 0), 1e-2, 4e-3)
+
+
+def normalized(x: np.ndarray, axes: tuple[int, ...], added: float) -> np.ndarray:
+    """In float64, by the squares of deviations."""
+    far = x.astype(np.float64) - x.astype(np.float64).mean(axes, keepdims=True)
+    return far / np.sqrt((far**2).mean(axes, keepdims=True) + added)
+
+
+@pytest.mark.parametrize(("opset", "node", "to", "shape", "axes"), [
+    (17, "LayerNormalization (x, s)", 13, (2, 6, 8), (2,)), (21, "LayerNormalization (x, s)", 16, (2, 6, 8), (2,)),
+    (21, "LayerNormalization <axis = 1> (x, s)", 9, (2, 6, 8), (1, 2)),
+    (18, "GroupNormalization <num_groups = 2> (x, t, t)", 17, (2, 2, 3, 8), (2, 3)),
+    (21, "GroupNormalization <num_groups = 2> (x, u, u)", 13, (2, 2, 3, 8), (2, 3)),
+    (13, "MeanVarianceNormalization <axes = [2]> (x)", 8, (2, 6, 8), (2,)),
+    (9, "MeanVarianceNormalization <axes = [0, 2]> (x)", 7, (2, 6, 8), (0, 2)),
+])  # fmt: skip
+@pytest.mark.parametrize("mean", [0, 1000, -30000])
+def test_the_variance_of_numbers_far_from_zero_is_kept(opset, node, to, shape, axes, mean):
+    """ONNX's bodies subtract the square of the mean from the mean of the squares: of [1000..1003] nothing is left."""
+    model = parse(opset, f"(float[2,6,8] x, float[8] s, float[2] t, float[6] u) => (float[2,6,8] y) {{ y = {node} }}")
+    made, _, losses = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    assert [loss.endswith("nodes now, which may round differently") for loss in losses] == [True]
+    x = (SEED.standard_normal((2, 6, 8)) * 3 + mean).astype("f4")
+    ones, biased = (np.full(n, 1, "f4") for n in (8, 2)), "Group" in node
+    (came,) = on_onnxruntime(made, {"x": x, **dict(zip("st", ones, strict=True)), "u": np.full(6, 1, "f4")})
+    expected = normalized(x.reshape(shape), axes, 1e-5).reshape(x.shape) + biased
+    np.testing.assert_allclose(came, expected, 1e-4, 3e-7 * max(abs(mean), 100))
+
+
+@pytest.mark.parametrize(("opset", "node", "to"), [
+    (17, "LayerNormalization (x, s)", 13), (13, "MeanVarianceNormalization <axes = [1]> (x)", 8),
+])  # fmt: skip
+def test_equal_numbers_have_no_variance_below_0(opset, node, to):
+    """The mean of squares can round below the square of the mean, and the root was NaN."""
+    model = parse(opset, f"(float[40,7] x, float[7] s) => (float[40,7] y) {{ y = {node} }}")
+    x = np.repeat(SEED.standard_normal((40, 1)) * 1000, 7, 1).astype("f4")
+    (came,) = on_onnxruntime(convert_proto(model, to)[0], {"x": x, "s": np.ones(7, "f4")})
+    assert np.isfinite(came).all()
 
 
 @pytest.mark.parametrize(("dim", "shape", "why"), [

@@ -16,7 +16,18 @@ import pytest
 pytest.importorskip("onnxruntime")
 
 import conversion_refused
-from differential import conversion, dxdispatch, ir_models, onnx_worker, valid_nodes
+from differential import (
+    conversion,
+    dxdispatch,
+    ir_models,
+    node_models,
+    onnx_worker,
+    output_types,
+    results,
+    running,
+    valid_nodes,
+)
+from differential.comparable import fault
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
 
@@ -31,10 +42,10 @@ def drawn(case: Case) -> tuple[onnx.ModelProto, dict[str, Any]] | None:
     """The model of a case and its inputs; ``None`` where ONNX's check refuses it."""
     try:
         built = valid_nodes.build(case)
-        model = conversion.typed(conversion.model_of(case, built), built.feeds)
-    except conversion.INVALID:
+        model = output_types.typed(node_models.model_of(case, built), built.feeds)
+    except output_types.INVALID:
         return None
-    return None if conversion.fault(model) else (model, built.feeds)
+    return None if fault(model) else (model, built.feeds)
 
 
 def cases(op: str, opset: int = 0, version: int = 0, **more: Any) -> Iterator[Case]:
@@ -97,10 +108,10 @@ BODY_VERSIONS = [(one.name, one.since_version) for one in SCHEMAS if one.name in
 
 
 @pytest.mark.parametrize(("op", "version"), BODY_VERSIONS, ids=[f"{op}-{version}" for op, version in BODY_VERSIONS])
-@pytest.mark.parametrize("repeat", conversion.REPEATS)
+@pytest.mark.parametrize("repeat", node_models.REPEATS)
 def test_nodes_stand_in_the_body_of_each_version(op: str, version: int, repeat: str) -> None:
     fields = valid_nodes.draw(random.Random(1), "Neg", version)
-    assert BODIES[op] in conversion.places(fields)
+    assert BODIES[op] in node_models.places(fields)
     found = drawn(Case(**fields, place=BODIES[op], repeat=repeat))
     assert found is not None
     assert op in [node.op_type for node in found[0].graph.node]
@@ -120,13 +131,41 @@ def test_optionals_of_tensors_and_sequences_are_drawn(op: str) -> None:
 
 def test_a_map_is_equal_to_itself_and_to_no_other() -> None:
     one = [{"a": np.float32(1), "b": np.float32(2)}]
-    assert conversion.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
+    assert results.same(one, [{"a": np.float32(1), "b": np.float32(2)}])
     for other in ([{"a": np.float32(1)}], [{"a": np.float32(1), "b": np.float32(3)}], [np.float32(1)]):
-        assert not conversion.same(one, other)
+        assert not results.same(one, other)
 
 
 def outcome(tmp_path: Path, **fields: Any) -> str:
     return conversion.compare(Case(**fields), tmp_path)
+
+
+ENDS = {"i": lambda t: (np.iinfo(t).min, np.iinfo(t).max), "u": lambda t: (0, np.iinfo(t).max)}
+
+
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_integers_at_the_ends_of_their_type_are_not_near_each_other(name: str, shape: tuple[int, ...]) -> None:
+    lowest, highest = (np.full(shape, one, name) for one in ENDS[np.dtype(name).kind](name))
+    for x, y in ((lowest, highest), (highest, lowest), (lowest, np.full(shape, 2, name))):
+        assert not results.near(x, y)
+    assert results.near(highest, np.full(shape, int(highest.flat[0]) - 1, name))
+    assert results.near(lowest, np.full(shape, int(lowest.flat[0]) + 1, name))
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_complex_results_are_near_in_both_parts_alone(name: str) -> None:
+    assert not results.near(np.array([1 + 2j], name), np.array([1 + 5j], name))
+    assert not results.near(np.array([1 + 2j], name), np.array([3 + 2j], name))
+    assert results.near(np.array([1 + 2j], name), np.array([1 + 2.000001j], name))
+
+
+@pytest.mark.parametrize("name", ["int64", "uint64"])
+def test_integers_that_fit_are_not_clamped(name: str) -> None:
+    value = np.array([2**60], name)
+    assert results.clamped(np.array([np.iinfo(name).max], name), np.array([5], name))
+    assert results.clamped(value, np.array([2**60 + 100], name))
+    assert not results.clamped(value, np.array([2**60 + 5000], name))
 
 
 def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -> None:
@@ -134,9 +173,35 @@ def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -
     grid = {"op": "AffineGrid", "opset": 28, "place": "map", "test": "test_affine_grid_3d"}
     assert outcome(tmp_path, **grid) == "within rounding, and a loss says so"
     built = valid_nodes.build(Case(**grid))
-    made = mn.convert(conversion.typed(conversion.model_of(Case(**grid), built), built.feeds), "onnx:18").model
+    made = mn.convert(output_types.typed(node_models.model_of(Case(**grid), built), built.feeds), "onnx:18").model
     with pytest.raises(onnx_worker.Failed, match="must be topologically sorted"):
         onnx_worker.run(made.SerializeToString(), built.feeds)
+
+
+def test_a_model_that_crashes_onnx_ends_no_comparison(tmp_path: Path) -> None:
+    """ONNX's inference of a Split with more outputs than num_outputs reads behind a list, and aborts."""
+    fields = {"op": "Split", "opset": 24, "attributes": (("num_outputs", 1),), "test": "test_split_equal_parts_2d"}
+    for linked in (False, True):
+        case = Case(**fields, outputs=2, linked=linked, to=13)
+        assert conversion.compare(case, tmp_path).startswith("not valid: ")
+        assert running.compare(running.Case(**fields, outputs=2, linked=linked), tmp_path).startswith("not valid: ")
+
+
+def test_floats_of_8_bits_do_not_hide_that_others_are_near(tmp_path: Path) -> None:
+    """onnxruntime leaves the float16 in float32 up to the product; another output is of float8."""
+    case = running.Case(
+        op="com.microsoft.DequantizeLinear",
+        opset=27,
+        inputs=(("int8", (1,), "any"), ("float16", (), "positive"), ("int8", (), "few")),
+        more=(
+            ("Mul", (("", (), "@v0"), ("", (), "@v0")), (), 1),
+            ("Identity", (("float8e4m3fn", (3,), "any"),), (), 1),
+        ),
+        seed=576,
+    )
+    assert running.compare(case, tmp_path) == (
+        "within rounding, where onnxruntime leaves float16 in float32 from node to node"
+    )
 
 
 def test_what_is_drawn_does_not_depend_on_what_was_drawn_before() -> None:
@@ -160,6 +225,30 @@ def test_what_onnxruntime_does_not_write_is_not_compared(tmp_path: Path, fields:
 def test_an_axis_below_0_is_not_drawn_where_the_version_excludes_it(tmp_path: Path, opset: int, place: str) -> None:
     came = outcome(tmp_path, op="Squeeze", opset=opset, place=place, test="test_squeeze_negative_axes")
     assert came == ("not valid: Squeeze takes no negative axis" if opset == 1 else "equal")
+
+
+@pytest.mark.parametrize(("numbers", "expected"), [
+    ("far", lambda x: x + np.float32(100)), ("large", lambda x: x * np.float32(30)),
+    ("edge", lambda x: np.where([True, False] * 5, np.float32([np.nan, 0, np.inf, 0, -np.inf, 0, -0.0, 0, 0, 0]), x)),
+])  # fmt: skip
+def test_numbers_are_drawn_that_are_far_from_0_large_or_edges(numbers: str, expected: Any) -> None:
+    inputs = (("float", (10,), "any"), ("float", (10,), "positive"), ("int32", (10,), "any"))
+    plain, other = (valid_nodes.build(Case(op="Sum", inputs=inputs, numbers=how)).feeds for how in ("", numbers))
+    first, *others = plain
+    assert other[first].dtype == np.float32
+    assert results.same(other[first], expected(plain[first]))
+    assert all(results.same(plain[name], other[name]) for name in others)
+    fields = [conversion.draw(random.Random(f"numbers {i}")).numbers for i in range(60)]
+    assert {"", numbers} < set(fields)
+
+
+def test_a_product_of_matrices_that_do_not_fit_is_not_compared(tmp_path: Path) -> None:
+    """Below opset 11 inference does not compare them, and onnxruntime does not look where another kernel is missing."""
+    other = ("ReduceLogSum", (("uint32", (2, 4, 2), "positive"),), (("axes", (1,)), ("keepdims", 0)), 1)
+    fields = {"op": "Gemm", "opset": 8, "test": "test_gemm_transposeB", "more": (other,), "place": "function"}
+    found = conversion.compare(Case(**fields, without=("transB",)), tmp_path)
+    assert found == "not valid: Gemm multiplies (3, 6) and (4, 6)"
+    assert not conversion.compare(Case(**fields), tmp_path).startswith("not valid")
 
 
 def test_a_type_that_the_registry_excludes_is_no_difference(tmp_path: Path) -> None:

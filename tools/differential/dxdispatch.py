@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from differential.conversion import words
 from differential.ir_models import Step, allowed_types, chain, draw_chain, must_be_refused, refused_rightly
+from differential.results import words
 from differential.surface import Difference, Surface
 
 SINCE = {"FLOAT32": "1.0", "FLOAT16": "1.0", "INT32": "2.1", "UINT32": "2.1", "INT64": "4.1", "UINT64": "4.1",

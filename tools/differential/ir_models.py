@@ -15,9 +15,10 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper
 from onnx.defs import OpSchema
 
 from differential import onnx_worker
-from differential.conversion import bits, fault, same, words
+from differential.comparable import fault
 from differential.ir_harm import harmed
 from differential.onnx_worker import Bits, Failed
+from differential.results import bits, same, words
 from differential.surface import Difference, Surface
 from differential.valid_nodes import NUMBERS, ir_version, numpy_of
 

@@ -18,6 +18,12 @@ SECONDS = 20.0
 """A request that takes longer is given up, and its process ended."""
 
 
+ABSENT = ("NOT_IMPLEMENTED", "is under development", "ORT only *guarantees* support", "InsertedPrecisionFreeCast",
+           "is not currently registered or supported", "type inference failed, inferred types",
+           "is not a registered function/op")  # fmt: skip
+"""What onnxruntime says of operators, types and opsets that it lacks; below opset 6 it makes Casts that are none."""
+
+
 class Failed(Exception):
     """The library refuses, crashes or takes too long; the message says which."""
 
@@ -111,6 +117,25 @@ def openvino(xml: bytes, weights: bytes, feeds: dict[str, Any] | None) -> list[A
     return found
 
 
+def infer_shapes(model: bytes) -> bytes:
+    """Return a model with the types and shapes that ONNX infers, by the values of shapes too.
+
+    Raises:
+        Failed: it refuses, or crashes.
+    """
+    found: bytes = _WORKER.ask("infer_shapes", model)
+    return found
+
+
+def fault(model: bytes) -> str:
+    """Return what ONNX's full check finds wrong with a model; ``""`` where it finds nothing.
+
+    Raises:
+        Failed: it crashes.
+    """
+    return str(_WORKER.ask("fault", model))
+
+
 def version_convert(model: bytes, opset: int) -> bytes:
     """Convert a model with onnx's own version converter, with shape inference before.
 
@@ -194,6 +219,22 @@ def _taken(one: Any) -> Any:
     raise TypeError(f"a {one.data_type()} is not handed out")
 
 
+def _infer_shapes(model: bytes) -> bytes:
+    import onnx
+
+    return bytes(onnx.shape_inference.infer_shapes(model, data_prop=True).SerializeToString())
+
+
+def _fault(model: bytes) -> str:
+    import onnx
+
+    try:
+        onnx.checker.check_model(onnx.ModelProto.FromString(model), full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
+        return " ".join(str(error).split())[:300]
+    return ""
+
+
 def _version_convert(model: bytes, opset: int) -> bytes:
     import onnx
     from onnx import version_converter
@@ -231,4 +272,11 @@ def _openvino(xml: bytes, weights: bytes, feeds: dict[str, Any] | None) -> list[
     return [np.array(request.get_tensor(one).data) for one in ran.outputs]
 
 
-_WORK: dict[str, Any] = {"openvino": _openvino, "run": _run, "evaluate": _evaluate, "version_convert": _version_convert}
+_WORK: dict[str, Any] = {
+    "evaluate": _evaluate,
+    "fault": _fault,
+    "infer_shapes": _infer_shapes,
+    "openvino": _openvino,
+    "run": _run,
+    "version_convert": _version_convert,
+}

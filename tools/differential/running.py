@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, helper
 
-from differential import conversion, onnx_worker, valid_nodes
-from differential.conversion import ABSENT, bits, fault, model_of, near, same, typed, words
-from differential.onnx_worker import Bits, Failed
+from differential import node_models, onnx_worker, valid_nodes
+from differential.comparable import every_node, fault, fits, is_random
+from differential.onnx_worker import ABSENT, Bits, Failed
+from differential.output_types import INVALID, typed
+from differential.results import bits, near, same, words
 from differential.surface import Difference, Surface
 
 NEWEST = 27
@@ -38,8 +40,8 @@ def draw(source: random.Random) -> Case:
         **fields,
         constants=source.choice(["none", "initializer", "node", "all"]),
         dims=source.choice(["static", "static", "named"]),
-        place=source.choice(["graph", "graph", "graph", *conversion.places(fields)]),
-        repeat=source.choice(conversion.REPEATS),
+        place=source.choice(["graph", "graph", "graph", *node_models.places(fields)]),
+        repeat=source.choice(node_models.REPEATS),
         linked=source.random() < 0.8,
         seed=source.randrange(1000),
     )
@@ -54,14 +56,14 @@ def plain(value: Any) -> bool:
 
 def compare(case: Case, folder: Path) -> str:
     """Run the model of a case on both."""
-    if not conversion.fits(case):
+    if not fits(case):
         return "not valid: a window does not fit"
     expected: list[Any] | str = ""
     for turn in range(TRIES):
         try:
             built = valid_nodes.build(replace(case, seed=case.seed + 1000 * turn))
-            model = typed(model_of(case, built), built.feeds)
-        except conversion.INVALID as error:
+            model = typed(node_models.model_of(case, built), built.feeds)
+        except INVALID as error:
             return f"not valid: {error}"
         try:
             expected = onnx_worker.run(model.SerializeToString(), built.feeds)
@@ -80,19 +82,20 @@ def against(case: Case, model: ModelProto, feeds: dict[str, Any], expected: list
     from minuend.errors import MinuendError
 
     try:
-        came = list(mn.run(conversion.stored(model, case, folder), feeds).values())
+        came = list(mn.run(node_models.stored(model, case, folder), feeds).values())
     except MinuendError as error:
         return _refused(model, feeds, expected, str(error))
     if isinstance(expected, str):
         lacks = any(word in expected for word in ABSENT)
         return "run here alone" if lacks else f"run here, and onnxruntime fails: {expected}"
-    if conversion.is_random(model):
+    if is_random(model):
         return "random"
     if case.place in ("loop", "scan") and any(
         isinstance(one, np.ndarray) and one.dtype.kind in "OUT" for one in expected
     ):
         return "strings in a loop, which onnxruntime loses after the first turn"
-    if all(same(x, bits(y)) if isinstance(x, Bits) else same(x, y) for x, y in zip(expected, came, strict=True)):
+    came = [bits(y) if isinstance(x, Bits) else y for x, y in zip(expected, came, strict=True)]
+    if all(map(same, expected, came)):
         return "equal"
     if case.place in ("loop", "scan") and all(map(near, expected, came)):
         return "within rounding in a loop, where onnxruntime rounds by the address of what a turn makes"
@@ -159,7 +162,7 @@ def is_wrong(model: ModelProto, feeds: Mapping[str, Any], why: str) -> bool:
     return "onnxruntime is wrong for this" in why and any(
         node.op_type in operators and text in why and holds(Node(node, shapes))
         for operators, holds, text in WRONG
-        for node in conversion.every_node(model)
+        for node in every_node(model)
     )
 
 

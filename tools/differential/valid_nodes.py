@@ -180,6 +180,7 @@ class Nodes:
     place: str = "graph"
     repeat: str = ""
     linked: bool = False
+    numbers: str = ""
     seed: int = 0
 
 
@@ -349,6 +350,27 @@ def _value(one: Input, source: np.random.Generator) -> Any:
         return np.asarray(found).astype(to)
 
 
+NUMBERS_OF = {"far": (1, 100), "large": (30, 0)}
+"""How numbers around 0 are multiplied and moved: variances of those that are far from it cancel, exponentials of large
+ones overflow."""
+
+
+def _spread(array: Any, one: Input, numbers: str) -> Any:
+    """The floats of an input that takes any, multiplied and moved."""
+    if not numbers or one[0] not in WIDE or one[2] != "any":
+        return array
+    if numbers == "edge":
+        edges = np.array(EDGES).astype(array.dtype)
+        return np.where(np.arange(array.size).reshape(array.shape) % 2, array, np.resize(edges, array.shape))
+    factor, far = NUMBERS_OF[numbers]
+    return np.asarray(array * array.dtype.type(factor) + array.dtype.type(far))
+
+
+EDGES = (np.nan, -0.0, np.inf, 0.0, -np.inf)
+"""What every other number is where numbers are edges."""
+WIDE = ("float", "double")
+"""Floats whose rounding stays small where numbers are moved."""
+
 # ---- building -----------------------------------------------------------------------------------------------------
 
 
@@ -401,7 +423,7 @@ def attribute(schema: OpSchema, name: str, stated: Any) -> AttributeProto:
     return helper.make_attribute(name, stated)
 
 
-def add(built: Built, spec: Spec, source: np.random.Generator, constants: str) -> None:
+def add(built: Built, spec: Spec, source: np.random.Generator, constants: str, numbers: str = "") -> None:
     """Add a node to a graph, with its inputs."""
     op, inputs, attributes, outputs = spec
     names = []
@@ -411,7 +433,8 @@ def add(built: Built, spec: Spec, source: np.random.Generator, constants: str) -
         elif not one[0]:
             names.append("")
         else:
-            names.append(_given(built, value(one, source), fixed=one[2].startswith("="), constants=constants))
+            array = _spread(value(one, source), one, numbers)
+            names.append(_given(built, array, fixed=one[2].startswith("="), constants=constants))
     schema = schema_of(op, built.opset, built.version)
     _node(built, op, names, [attribute(schema, *row) for row in attributes], outputs)
 
@@ -485,9 +508,9 @@ def build(case: Any) -> Built:
     if case.test:
         add_test(built, case, source)
     else:
-        add(built, (case.op, case.inputs, case.attributes, case.outputs), source, case.constants)
+        add(built, (case.op, case.inputs, case.attributes, case.outputs), source, case.constants, case.numbers)
     for spec in case.more:
-        add(built, spec, source, case.constants)
+        add(built, spec, source, case.constants, case.numbers)
     built.made = [name for name in built.made if name]
     if case.linked:
         link(built, source)
@@ -501,7 +524,8 @@ def link(built: Built, source: np.random.Generator) -> None:
     graph.input.extend(ValueInfoProto(name=name, type=type_) for name, type_ in given.items())
     graph.initializer.extend(tensor(*row) for row in built.stored.items())
     model = ModelProto(ir_version=ir_version(built.opset), opset_import=built.imports(), graph=graph)
-    made = {one.name: one.type for one in onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output}
+    inferred = ModelProto.FromString(onnx_worker.infer_shapes(model.SerializeToString()))
+    made = {one.name: one.type for one in inferred.graph.output}
     if any(node.domain == CONTRIB for node in built.nodes):  # whose types ONNX does not know
         made |= _computed_types(model, built)
     before: list[str] = []

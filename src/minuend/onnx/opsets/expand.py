@@ -24,6 +24,8 @@ WIDER = dict.fromkeys(WHOLE, onnx.TensorProto.DOUBLE) | {
 """The type that holds the squares and sums of numbers of another."""
 MASKED = 2
 """The mode of Attention whose fourth output has the mask in it, before the softmax."""
+NORMALIZING = frozenset({"GroupNormalization", "LayerNormalization", "MeanVarianceNormalization"})
+"""Operators in whose bodies ONNX takes the square of the mean from the mean of the squares."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
 """Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
 
@@ -62,12 +64,19 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
             return None
     function = FunctionProto()
     function.ParseFromString(data)
+    if node.op_type in NORMALIZING:
+        _by_deviations(function)
     if node.op_type == "LayerNormalization":
         _broadcast_to_the_input(function)
+    if node.op_type == "Softplus":
+        _by_the_magnitude(function)
     if node.op_type == "Celu":
         _with_scalars(function)
-    element = scope.element(node.input[0]) if node.op_type in ("ReduceL2", "ReduceLogSum") else 0
-    if element in WIDER and (node.op_type == "ReduceL2" or element not in WHOLE):  # ReduceLogSum-28 takes no integers
+    element = scope.element(node.input[0]) if node.op_type in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp") else 0
+    if node.op_type == "ReduceLogSumExp":
+        if element in WHOLE:
+            _by_the_largest(function)
+    elif element in WIDER and (node.op_type == "ReduceL2" or element not in WHOLE):  # ReduceLogSum-28 takes no integers
         _widened(function, WIDER[element])
     return function
 
@@ -88,6 +97,60 @@ def _widened(function: FunctionProto, to: int) -> None:
     if last.op_type != "CastLike":
         last.output[0] = "result"
         function.node.append(onnx.helper.make_node("CastLike", ["result", "data"], ["reduced"]))
+
+
+def _by_the_largest(function: FunctionProto) -> None:
+    """Let ReduceLogSumExp take the largest element from all, and add it to the logarithm.
+
+    In ONNX's body exp(710) is infinite, and a cast of its logarithm to an integer is undefined.
+    """
+    cast, exponential, total, logarithm, back = function.node
+
+    most = onnx.helper.make_node("ReduceMax", [cast.output[0], *total.input[1:]], ["most"], keepdims=1)
+    most.attribute.extend(a for a in total.attribute if a.name != "keepdims")
+    laid = onnx.helper.make_node("ReduceMax", ["most", *total.input[1:]], ["laid"])  # as the logarithm is laid out
+    laid.attribute.extend(total.attribute)
+    less = onnx.helper.make_node("Sub", [cast.output[0], "most"], ["less"])
+    result = onnx.helper.make_node("Add", [logarithm.output[0], "laid"], ["result"])
+    exponential.input[0], back.input[0] = "less", "result"
+    rows = copy.deepcopy([cast, most, less, exponential, total, logarithm, laid, result, back])
+    del function.node[:]
+    function.node.extend(rows)
+
+
+def _by_the_magnitude(function: FunctionProto) -> None:
+    """Let Softplus be the larger of x and 0, and the logarithm of what is left: exp(100) is infinite in bfloat16."""
+    exponential, *others, logarithm = function.node
+    make = onnx.helper.make_node
+    before = [make("Abs", ["X"], ["magnitude"]), make("Neg", ["magnitude"], ["below"])]
+    after = [make("Relu", ["X"], ["above"]), make("Add", ["above", "rest"], [logarithm.output[0]])]
+    exponential.input[0], logarithm.output[0] = "below", "rest"
+    rows = copy.deepcopy([*before, exponential, *others, logarithm, *after])
+    del function.node[:]
+    function.node.extend(rows)
+
+
+def _by_deviations(function: FunctionProto) -> None:
+    """Let the variance be the mean of squared deviations, as ONNX's texts have it.
+
+    Where the mean is large beside the deviations, nothing is left of the mean of squares less the square of the mean,
+    or a number below 0, whose root is NaN.
+    """
+    nodes = {node.output[0]: node for node in function.node}
+    *_, variance, deviation = (node for node in function.node if node.op_type == "Sub")
+    mean = nodes[variance.input[0]]
+    square = nodes[mean.input[0]]
+    for i, name in enumerate(square.input):
+        if name == deviation.input[0]:
+            square.input[i] = deviation.output[0]
+    mean.output[0] = variance.output[0]
+    dropped = {variance.input[1], variance.output[0], deviation.output[0]}
+    rows: list[NodeProto] = []
+    for name, node in nodes.items():
+        rows += [deviation, node] if node is square else [] if name in dropped else [node]
+    others = copy.deepcopy(rows)
+    del function.node[:]
+    function.node.extend(others)
 
 
 def _with_scalars(function: FunctionProto) -> None:
@@ -148,7 +211,7 @@ def losses(node: NodeProto, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
     if node.op_type in _OVERFLOWING and scope.element(node.input[0]) in WHOLE:
         return [_OVERFLOWING[node.op_type]]
-    if node.op_type == "ReduceLogSumExp":
+    if node.op_type == "ReduceLogSumExp" and scope.element(node.input[0]) not in WHOLE:
         return ["exponentials of numbers beyond 709 are infinite, and so is their sum; a kernel may avoid that"]
     fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
     mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
