@@ -165,6 +165,10 @@ class TensorFile(Mapping[str, Tensor]):
             return replace(self._openers[self.links[name]](), name=name)
         return self._openers[name]()
 
+    def __contains__(self, name: object) -> bool:
+        """Whether it is found by a name; the tensor is not looked at."""
+        return name in self._openers or name in self.links
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._openers)
 
