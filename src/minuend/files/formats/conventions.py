@@ -123,6 +123,8 @@ def resolve(name: str, near: str, known: Collection[str]) -> str | None:
 def _belonging(variables: Variables, groups: Groups) -> set[str]:
     """Return the paths of the variables that belong to others, or to dimensions."""
     found = {name for name in variables if _is_of_axis(name, variables)}
+    axes = [axis for one in variables.values() for axis in one.axes]
+    found |= {path for axis in axes for path in axis.scales if _is_along(path, axis, variables)}
     # xarray names the coordinates of no variable in the group's own attribute
     near = [(name, one.attributes) for name, one in variables.items()]
     near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
@@ -136,9 +138,15 @@ def _is_of_axis(name: str, variables: Variables) -> bool:
     return [axis.path for axis in variables[name].axes] == [name] != [""]
 
 
+def _is_along(path: str, axis: Axis, variables: Variables) -> bool:
+    """Whether a variable holds further coordinates of an axis."""
+    return path in variables and [own.path for own in variables[path].axes] == [axis.path]
+
+
 def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
     """Gather what says where a variable's elements lie; ``None`` where nothing does."""
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
+    paths += [path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)]
     paths += _referred(one.attributes, name, variables, "coordinates")
     labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
@@ -323,11 +331,16 @@ def check(path: str, results: Sequence[Result]) -> None:
         )
 
 
-def attributes_of(result: Result) -> dict[str, object]:
-    """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata."""
+def attributes_of(result: Result, *, attached: bool = False) -> dict[str, object]:
+    """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata.
+
+    Args:
+        result: what is written. attached: whether the format attaches further coordinates to axes, without their names.
+    """
     where = placed(result)
     axes = {axis.name for axis in where.axes}
-    names = " ".join(name for name in where.labels if name not in axes)
+    further = {path for axis in where.axes for path in axis.scales} if attached else ()
+    names = " ".join(name for name, one in where.labels.items() if name not in axes and one.path not in further)
     found = {
         name: value
         for name, value in result.about.attributes.items()

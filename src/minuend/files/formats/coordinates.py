@@ -22,12 +22,14 @@ class Axis:
     """An axis: its name with the groups that it stands in, ``""`` where it has none, and its length.
 
     Attributes:
-        grows: whether the file's format lets it grow.
+        grows: whether the file's format lets it grow. scales: paths of further coordinates along it, as HDF5 attaches
+            them.
     """
 
     path: str
     size: int
     grows: bool = False
+    scales: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from minuend.files.base import NO_TEXT, Result, TensorFile
-from minuend.files.formats import conventions, hdf5, netcdf_hdf5
+from minuend.files.formats import conventions, hdf5, hdf5_layout, netcdf_hdf5
 
 SUFFIXES = (".h5", ".hdf5")
 NAMED = True
 HOLDS = frozenset({"nodata", "scale", "coordinates", "attributes"})
+Layout = hdf5_layout.Layout
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
@@ -34,5 +35,5 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes are left out."""
+    """Say which attributes, filters and dimension scales are left out."""
     return netcdf_hdf5.notes(path, results, netcdf=False)

@@ -71,5 +71,5 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes are left out."""
+    """Say which attributes and filters are left out."""
     return netcdf_hdf5.notes(path, results, netcdf=True)

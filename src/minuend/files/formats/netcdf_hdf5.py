@@ -16,7 +16,7 @@ import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import Result, clipped, quoted
-from minuend.files.formats import conventions, hdf5
+from minuend.files.formats import conventions, hdf5, hdf5_layout
 from minuend.files.formats.conventions import Groups, Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts, text_of_letters
 from minuend.files.formats.hdf5_attributes import (
@@ -33,6 +33,7 @@ from minuend.files.formats.hdf5_attributes import (
     references,
     with_references,
 )
+from minuend.files.formats.hdf5_layout import labels_of
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import outside_signals
 from minuend.files.streaming.regions import bands
@@ -77,6 +78,8 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
             for place, one in datasets.items()
             if not _text(one.attrs.get("NAME", "")).startswith(_WITHOUT_VARIABLE)
         }
+        if not netcdf:
+            axes_by_path |= _further_coordinates(axes_by_path)
         for place, axes in (_as_long_as_others(axes_by_path) if netcdf else axes_by_path).items():
             dataset = datasets[place]
             group, _, name = place.rpartition("/")
@@ -99,6 +102,7 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
                     source=source,
                     every_type=every_type,
                     shape=_shape(axes, dataset),
+                    labels=_labels(dataset),
                 ),
                 functools.partial(_companion, path, name, dataset, axes, attributes, letters=letters),
             )
@@ -111,6 +115,29 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
         lost = quoted(file.outside)
         notes = (f"{path} has links that lead to nothing in it, and are not followed: {lost}",) if lost else ()
     return Found(found, groups, links, notes)
+
+
+def _further_coordinates(axes_by_path: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:
+    """Return the axes of scales that are attached behind another one, each to the same in all datasets: they lie along
+    the axis of that one.
+    """
+    first = {axis.path for path, axes in axes_by_path.items() for axis in axes if axis.path != path}
+    behind: dict[str, dict[str, Axis]] = {}
+    for axis in (axis for axes in axes_by_path.values() for axis in axes):
+        for path in axis.scales:
+            behind.setdefault(path, {})[axis.path] = axis
+    return {
+        path: tuple(Axis(axis.path, axes_by_path[path][0].size, axis.grows) for axis in along.values())
+        for path, along in behind.items()
+        if len(along) == 1 and path not in first and len(axes_by_path.get(path, ())) == 1
+    }
+
+
+def _labels(dataset: Any) -> tuple[str, ...]:
+    """Return the labels of a dataset's axes."""
+    stated = dataset.attrs.get("DIMENSION_LABELS")
+    labels = tuple(map(_text, np.ravel(stated))) if stated is not None else ()
+    return labels if any(labels) and len(labels) == len(dataset.shape or ()) else ()
 
 
 def _as_long_as_others(axes_by_path: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:
@@ -162,17 +189,22 @@ def _number(dataset: Any) -> bool:
 def _axis(dataset: Any, k: int, numbered: Mapping[int, Any]) -> Axis:
     """Which dimension an axis is, as far as the file says."""
     numbers = dataset.attrs.get("_Netcdf4Coordinates")
-    scale = None
+    scale, others = None, []
     lists = dataset.attrs.get("DIMENSION_LIST")
     if lists is not None and np.size(lists) == len(dataset.shape) and np.size(lists[k]):
-        scale = dataset.file[np.ravel(lists[k])[0]]
+        scale, *others = (dataset.file[one] for one in np.ravel(lists[k]))
     elif numbers is not None and np.size(numbers) == len(dataset.shape):
         scale = numbered.get(int(np.ravel(numbers)[k]))
     elif _is_scale(dataset) and len(dataset.shape) == 1:
         scale = dataset
-    if scale is None or not isinstance(scale.name, str) or not all(scale.name[1:].split("/")):
+    if scale is None or not _is_path(scale.name):
         return Axis("", dataset.shape[k])
-    return Axis(scale.name.lstrip("/"), dataset.shape[k], scale.maxshape[0] is None)
+    further = tuple(one.name.lstrip("/") for one in others if _is_path(one.name) and one.name != scale.name)
+    return Axis(scale.name.lstrip("/"), dataset.shape[k], scale.maxshape[0] is None, tuple(dict.fromkeys(further)))
+
+
+def _is_path(name: object) -> bool:
+    return isinstance(name, str) and all(name[1:].split("/"))
 
 
 def plain(attributes: Any, *, netcdf: bool) -> dict[str, Any]:
@@ -265,6 +297,7 @@ class Writer:
         self._scales: dict[str, Any] = {}
         self._written: dict[str, Any] = {}
         self._axes: set[str] = set()
+        self._further: set[str] = set()
         self._own: list[tuple[Any, str, Any]] = []
         self._types: dict[str, Any] = {}
         self.later: list[hdf5.Later] = []
@@ -285,6 +318,8 @@ class Writer:
             belonging = (*where.labels.values(), *where.bounds)
             every = (where.axes, *(one.axes for one in belonging))
             self._axes |= {axis.path for axes in every for axis in axes}
+            if not self._netcdf:
+                self._further |= {path for axis in where.axes for path in axis.scales}
         for where in grids:
             for one in where.labels.values():
                 if [axis.path for axis in one.axes] == [one.path]:
@@ -304,9 +339,21 @@ class Writer:
         if fill is not None:
             fill = options["fillvalue"] = result.element.memory.type(fill)
         dataset = self._create(result.name, axes, result.element.memory, options)
+        if not self._netcdf:
+            self._attach(dataset, axes, labels_of(result))
         own = {name: one for name, one in result.about.attributes.items() if isinstance(one, Own)}
-        self._give(dataset, conventions.attributes_of(result) | own, fill)
+        self._give(dataset, conventions.attributes_of(result, attached=not self._netcdf) | own, fill)
         self.later += hdf5.written(result, dataset, self._stream, self._check)
+
+    def _attach(self, dataset: Any, axes: Sequence[Axis], labels: Sequence[str]) -> None:
+        """Attach further scales to the axes of a dataset, and label them."""
+        for k, axis in enumerate(axes):
+            for path in axis.scales:
+                if path in self._written:
+                    dataset.dims[k].attach_scale(self._written[path])
+        for k, label in enumerate(labels):
+            if label:
+                dataset.dims[k].label = label
 
     def _add_companion(self, one: Companion) -> None:
         if one.path in self._written:
@@ -329,11 +376,12 @@ class Writer:
             axes = conventions.with_names(axes)
         shape = tuple(axis.size for axis in axes)
         own = [axis.path for axis in axes] == [path]
+        further = path in self._further and not own
         if any(axis.grows for axis in axes):
             options = {"chunks": True} | {k: v for k, v in options.items() if k != "dcpl"}
             options |= {"maxshape": [None if axis.grows else axis.size for axis in axes]}
         for axis in axes:
-            if not own and axis.path:
+            if not own and not further and axis.path:
                 self._scale(axis)
         known = self._group(group)
         called = name if own or path not in self._axes else f"{_OTHER}{name}"
@@ -343,6 +391,8 @@ class Writer:
             dataset.make_scale(name)
             self._scales[path] = dataset
             dataset.attrs["_Netcdf4Dimid"] = np.int32(len(self._scales) - 1)
+        elif further:  # a scale has none itself
+            dataset.make_scale(name)
         else:
             for k, axis in enumerate(axes):
                 if axis.path:
@@ -437,4 +487,5 @@ def notes(path: str, results: Sequence[Result], *, netcdf: bool) -> tuple[str, .
             and as_attribute(one, netcdf=netcdf) is not None
             and (lost := [to for to in references(one) if is_lost(to, there)])
         ]
-    return tuple(found)
+    written = {*companions, *(result.name for result in results)}
+    return (*found, *hdf5_layout.notes(results, written, netcdf=netcdf))
