@@ -22,7 +22,7 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
-from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, quoted
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
 from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
 from minuend.files.formats.missing import as_element, flat, with_one_value
@@ -96,7 +96,9 @@ def tensors_of(
         if name not in belonging
     }
     linked = {name: to for name, to in links.items() if to in openers}
-    return TensorFile(path, "" not in openers, openers, links=linked, notes=notes)
+    unused = quoted(_of_no_variable(variables, belonging))
+    left_out = (f"{path} holds coordinates of no {what}, which are left out: {unused}",) if unused else ()
+    return TensorFile(path, "" not in openers, openers, links=linked, notes=notes, left_out=left_out)
 
 
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
@@ -133,6 +135,22 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     return found
 
 
+def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[str]:
+    """Return the paths of what belongs to a dimension that no variable has, or to nothing at all."""
+    used: set[str] = set()
+    for name, one in variables.items():
+        if name in belonging:
+            continue
+        own = {path for axis in one.axes for path in (axis.path, *axis.scales)}
+        own |= {*_referred(one.attributes, name, variables, "coordinates", "grid_mapping")}
+        bounds = (
+            _referred(variables[path].attributes, path, variables, "bounds", "climatology")
+            for path in own & variables.keys()
+        )
+        used |= own.union(*bounds)
+    return [name for name in variables if name in belonging and name not in used]
+
+
 def _is_of_axis(name: str, variables: Variables) -> bool:
     """Whether a variable holds the coordinates of the axis of its name."""
     return [axis.path for axis in variables[name].axes] == [name] != [""]
@@ -148,8 +166,10 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
     paths += [path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)]
     paths += _referred(one.attributes, name, variables, "coordinates")
-    labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
+    paths = [path for path in dict.fromkeys(paths) if path != name]
+    labels = {path: label for path in paths if (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
+    left_out = tuple(path for path in paths if path not in labels)
 
     def referred(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
         found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
@@ -157,9 +177,9 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
 
     bounds = [b for path, label in labels.items() for b in referred(label.attributes, path, "bounds", "climatology")]
     system = next(iter(referred(one.attributes, name, "grid_mapping")), None)
-    if not labels and system is None and not any(axis.path for axis in one.axes):
+    if not labels and system is None and not left_out and not any(axis.path for axis in one.axes):
         return None
-    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds))
+    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds), left_out)
 
 
 def _fits(axes: Sequence[Axis], others: Sequence[Axis]) -> bool:

@@ -106,9 +106,11 @@ class Coordinates:
     Attributes:
         axes: its axes. labels: coordinates by name: those of an axis bear its name. system: what describes the
             coordinate system, ``None`` where nothing does. bounds: of the coordinates.
+        left_out: names of what the variable refers to and is not copied.
     """
 
     axes: tuple[Axis, ...]
     labels: Mapping[str, Companion] = field(default_factory=lambda: MappingProxyType({}))
     system: Companion | None = None
     bounds: tuple[Companion, ...] = ()
+    left_out: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ lossless filters, attributes and dimensions go to the difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from minuend.files.base import NO_TEXT, Result, TensorFile
 from minuend.files.formats import conventions, hdf5, hdf5_layout, netcdf_hdf5
@@ -32,6 +32,11 @@ def check(path: str, results: Sequence[Result]) -> None:
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write datasets one after the other, with what belongs to A's."""
     netcdf_hdf5.write(path, results, netcdf=False)
+
+
+def groups_written(results: Sequence[Result]) -> Collection[str]:
+    """All of them are."""
+    return conventions.groups_of(results)
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:

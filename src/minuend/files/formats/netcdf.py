@@ -6,7 +6,7 @@ difference. What is written is netCDF-4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from minuend.errors import DTypeError
 from minuend.files import sources
@@ -68,6 +68,11 @@ def check(path: str, results: Sequence[Result]) -> None:
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write variables one after the other, with what belongs to A's."""
     netcdf_hdf5.write(path, results, netcdf=True)
+
+
+def groups_written(results: Sequence[Result]) -> Collection[str]:
+    """All of them are."""
+    return conventions.groups_of(results)
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import LogRecord
 from types import MappingProxyType, ModuleType
@@ -34,7 +34,7 @@ from minuend.files.base import (
     is_numpys_own,
     quoted,
 )
-from minuend.files.formats import gdal_metadata, geotiff, tiff_codecs
+from minuend.files.formats import conventions, gdal_metadata, geotiff, tiff_codecs
 from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.missing import as_element, exact, nearest
@@ -107,7 +107,8 @@ class Layout:
     @property
     def names(self) -> tuple[str, ...]:
         """What other formats lack."""
-        return (f"the tags of {self.said.of}",) if self.said.tags or self.said.left_out else ()
+        tags = (f"the tags of {self.said.of}",) if self.said.tags or self.said.left_out else ()
+        return (*tags, *gdal_metadata.in_domains([*self.said.file, *self.said.band]))
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
@@ -223,6 +224,11 @@ def check(path: str, results: Sequence[Result]) -> None:
                 )
 
 
+def groups_written(results: Sequence[Result]) -> Collection[str]:
+    """The outermost one, whose attributes are items of the whole file."""
+    return ("",)
+
+
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
     """Say how the image is compressed, where that is not as A is, and what of A's place it has no tags for."""
     package, first = need("tifffile", "tiff", path), results[0]
@@ -240,12 +246,13 @@ def _left_out(results: Sequence[Result]) -> tuple[str, ...]:
         own = [tag_name(tag[0]) for tag in one.tags if tag not in said[0].tags]
         names.setdefault(one.of, []).extend((*one.left_out, *own))
     found = [f"the tags {quoted(dict.fromkeys(own))} of {of} are left out" for of, own in names.items() if own]
+    stated = [(one.name, one.about.attributes) for one in results if not isinstance(one.about.layout, Layout)]
+    stated += [("/", attributes) for group, attributes in conventions.groups_of(results).items() if not group]
     found += [
-        f"the attribute {clipped(name)} of {clipped(result.name)} is of a type that TIFF lacks, and is left out"
-        for result in results
-        if not isinstance(result.about.layout, Layout)
-        for name, value in result.about.attributes.items()
-        if not gdal_metadata.is_text_or_number(value)
+        f"the attribute {clipped(name)} of {clipped(owner)} is {lack}, and is left out"
+        for owner, attributes in stated
+        for name, value in attributes.items()
+        if (lack := gdal_metadata.lack_of(value))
     ]
     return tuple(found)
 
