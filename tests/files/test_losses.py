@@ -120,6 +120,15 @@ def test_of_items_in_a_domain(tmp_path: Path) -> None:
     assert subtract_files(path, path, out).notes == (f"{out} has no place for the items 'deep' of the domain 'OURS'",)
 
 
+def test_of_a_resolution(tmp_path: Path) -> None:
+    path, out = f"{tmp_path}/a.tif", f"{tmp_path}/c.npy"
+    pixels = np.ones((3, 4), "int16")
+    tifffile.imwrite(path, pixels, metadata=None, software=False, resolution=(300, 200), resolutionunit="INCH")
+    assert subtract_files(path, path, out).notes == (f"{out} has no place for the tags of {path}",)
+    tifffile.imwrite(path, pixels, metadata=None, software=False)
+    assert subtract_files(path, path, out).notes == ()
+
+
 def test_of_free_text(tmp_path: Path) -> None:
     save = pytest.importorskip("safetensors.numpy").save_file
     path, out = f"{tmp_path}/a.safetensors", f"{tmp_path}/c.npz"

@@ -44,7 +44,18 @@ SAYS: Mapping[str, tuple[str, ...]] = {
     "hdf5": (*OF_A_GRID, "labels", "record", "further scale", "complex"),
     "zarr 2": (*OF_A_GRID, "complex"),
     "zarr 3": (*OF_A_GRID, "nested", "complex"),
-    "geotiff": ("attributes", "units", "long_name", "nodata", "scale", "place", "artist", "software", "domain"),
+    "geotiff": (
+        "attributes",
+        "units",
+        "long_name",
+        "nodata",
+        "scale",
+        "place",
+        "artist",
+        "software",
+        "domain",
+        "resolution",
+    ),
     "png": ("text", "size", "time"),
     "safetensors": ("metadata",),
     "npy": (),
@@ -280,6 +291,9 @@ def _geotiff(path: Path, values: Array, case: Case) -> Saying:
             if name in case.says:
                 file.update_tags(**{f"TIFFTAG_{text}": "theirs"})
                 said |= {Said("tag", tag): "theirs"} if name != "software" else {}  # which is the program of the output
+        if "resolution" in case.says:
+            file.update_tags(TIFFTAG_XRESOLUTION="300", TIFFTAG_YRESOLUTION="200", TIFFTAG_RESOLUTIONUNIT="2")
+            said[Said("tag", "XResolution")] = 300.0
         if "domain" in case.says:
             file.update_tags(ns="OURS", deep="a text")
             said[Said("attribute", "deep")] = "a text"

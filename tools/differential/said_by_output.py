@@ -116,8 +116,10 @@ def _read_geotiff(path: Path) -> tuple[Array, Saying]:
         said |= {Said("place"): file.crs.to_epsg()} if file.crs else {}
         array = file.read(1)
     with tifffile.TiffFile(path) as pages:
-        artist = pages.pages.first.tags.valueof(315)
-    return array, said | ({Said("tag", "Artist"): artist} if artist else {})
+        tags = pages.pages.first.tags
+        artist, resolution, unit = (tags.valueof(code) for code in (315, 282, 296))
+    said |= {Said("tag", "Artist"): artist} if artist else {}
+    return array, said | ({Said("tag", "XResolution"): resolution[0] / resolution[1]} if unit != 1 else {})
 
 
 def _read_png(path: Path) -> tuple[Array, Saying]:

@@ -107,8 +107,7 @@ class Layout:
     @property
     def names(self) -> tuple[str, ...]:
         """What other formats lack."""
-        tags = (f"the tags of {self.said.of}",) if self.said.tags or self.said.left_out else ()
-        return (*tags, *gdal_metadata.in_domains([*self.said.file, *self.said.band]))
+        return self.said.names
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
