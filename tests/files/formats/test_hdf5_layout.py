@@ -77,6 +77,14 @@ def test_a_scale_that_is_the_first_one_elsewhere_is_named(tmp_path: Path) -> Non
     assert [attached(out, name)[1][-1] for name in "vw"] == [("/z", [0, 1, 2])] * 2
 
 
+def test_a_further_scale_that_is_gone_is_passed_over(tmp_path: Path) -> None:
+    a, out = save(tmp_path / "a.h5", "v", scales=[["y"], ["x", "two"]]), tmp_path / "c.h5"
+    with h5py.File(a, "a") as file:
+        del file["two"]
+    assert subtract_files(a, a, str(out)).notes == ()
+    assert attached(out, "v") == [[("/y", [0, 1])], [("/x", [0, 1, 2])]]
+
+
 def test_labels_of_axes_are_those_of_a(tmp_path: Path) -> None:
     a, b = save(tmp_path / "a.h5", "v", labels=["y", ""]), save(tmp_path / "b.h5", "v", labels=["y [m]", "x"])
     out = tmp_path / "c.h5"
