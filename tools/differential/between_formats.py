@@ -70,8 +70,12 @@ def check(said: Saying, found: Saying, notes: Sequence[str]) -> None:
             raise Difference(f"{item} is there, and notes are {notes}")
         if item not in found and not named:
             raise Difference(f"{item} is not there, and notes are {notes}; there is {sorted(map(str, found))}")
+    for item in found:
+        if item not in said and not _OF_THE_FORMAT.fullmatch(item.name):
+            raise Difference(f"{item} is there: {found[item]!r}, and A does not say it of a difference")
 
 
+_OF_THE_FORMAT = re.compile(r"AREA_OR_POINT|TIFFTAG_\w+|CLASS|NAME|REFERENCE_LIST|DIMENSION_L\w+|_N\w+|format")
 _WORDS = {"nodata": "the nodata value ", "scale": "the scale ", "place": "the georeference"}
 _LOST = re.compile(r"(is|are) left out| has no place for |are written, without their names")
 

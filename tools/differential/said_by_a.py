@@ -31,31 +31,26 @@ ATTRIBUTES: Mapping[str, Any] = {
     "OWNER": "ours & <theirs>", "level": 4, "rate": 0.25, "list": [1, 2, 3], "empty": "", "words": ["p", "q"],
 }  # fmt: skip
 NODATA, SCALE, UNIT = 7, 0.5, "m"
+STALE: Mapping[str, Any] = {"valid_min": 0, "valid_range": [0, 90], "flag_meanings": "a b", "flag_values": [1, 2]}
+"""What is said of A's values and would be wrong of a difference's."""
 PLACES = {"x": [0.0, 1, 2, 4], "y": [5.0, 6, 8], "day": [3.0, 1, 2], "wave": [1j, 2, 3]}
 """Coordinates of both axes, and others along the first one; those of complex numbers are not copied."""
 BOUNDS = [[-1.0, 0.5], [0.5, 1.5], [1.5, 3], [3, 5]]
 
 OF_A_GRID = (
     "attributes", "units", "long_name", "nodata", "scale", "coordinates", "others", "system", "title", "group",
-    "unused", "bounds",
+    "unused", "bounds", "stale",
+)  # fmt: skip
+OF_A_RASTER = (
+    "attributes", "units", "long_name", "nodata", "scale", "place", "artist", "software", "domain", "resolution",
+    "stale",
 )  # fmt: skip
 SAYS: Mapping[str, tuple[str, ...]] = {
     "netcdf": OF_A_GRID,
     "hdf5": (*OF_A_GRID, "labels", "record", "further scale", "complex"),
     "zarr 2": (*OF_A_GRID, "complex"),
     "zarr 3": (*OF_A_GRID, "nested", "complex"),
-    "geotiff": (
-        "attributes",
-        "units",
-        "long_name",
-        "nodata",
-        "scale",
-        "place",
-        "artist",
-        "software",
-        "domain",
-        "resolution",
-    ),
+    "geotiff": OF_A_RASTER,
     "png": ("text", "size", "time"),
     "safetensors": ("metadata",),
     "npy": (),
@@ -94,9 +89,10 @@ def _of_the_variable(case: Case) -> Saying:
     return found
 
 
-def _attributes(said: Saying) -> dict[str, Any]:
+def _attributes(said: Saying, case: Case) -> dict[str, Any]:
     """Attributes as a library takes them; nodata is stated by each format in its way."""
     found = {item.name: value for item, value in said.items() if item.kind == "attribute"}
+    found |= STALE if "stale" in case.says else {}
     return found | ({"scale_factor": SCALE, "add_offset": 2.0} if Said("scale") in said else {})
 
 
@@ -128,7 +124,7 @@ def _netcdf(path: Path, values: Array, case: Case) -> Saying:
         variable = home.createVariable("v", values.dtype, ("y", "x"), fill_value=fill)
         variable.set_auto_maskandscale(False)
         variable[...] = values
-        own = _attributes(said) | _referring(case)
+        own = _attributes(said, case) | _referring(case)
         for name, value in own.items():
             if name == "words":
                 variable.setncattr_string(name, value)
@@ -183,7 +179,7 @@ def _hdf5(path: Path, values: Array, case: Case) -> Saying:
     with h5py.File(path, "w") as file:
         home = file.create_group("g") if "group" in case.says else file
         variable = home.create_dataset("v", data=values)
-        variable.attrs.update(_attributes(said) | _referring(case))
+        variable.attrs.update(_attributes(said, case) | _referring(case))
         if Said("nodata") in said:
             variable.attrs["_FillValue"] = values.dtype.type(NODATA)
         for item, numbers in _coordinates(case).items():
@@ -239,7 +235,7 @@ def _zarr(path: Path, values: Array, case: Case, version: int) -> Saying:
             made = home.create_array(name, shape=data.shape, dtype=data.dtype, attributes=own, fill_value=fill, **names)
             made[...] = data
 
-        own = _attributes(said) | _referring(case)
+        own = _attributes(said, case) | _referring(case)
         if Said("nodata") in said and version == 3:
             own["_FillValue"] = NODATA if values.dtype.kind in "iu" else "AAAAAAAAHEA="  # 7.0, as xarray has it
         if "nested" in case.says:
@@ -281,6 +277,8 @@ def _geotiff(path: Path, values: Array, case: Case) -> Saying:
         texts = {item.name: str(value) for item, value in said.items() if item.kind == "attribute"}
         unit, title = texts.pop("units", ""), texts.pop("long_name", "")
         file.update_tags(**texts)
+        if "stale" in case.says:
+            file.update_tags(1, STATISTICS_MEAN="3", valid_min="0", flag_meanings="a b")
         if unit:
             file.units = [unit]
         if title:

@@ -18,6 +18,7 @@ _OWN = {"_FillValue", "coordinates", "grid_mapping", "scale_factor", "add_offset
 def _said_by(attributes: Mapping[str, Any]) -> Saying:
     found = {Said("attribute", name): value for name, value in attributes.items() if name not in _OWN}
     found |= {Said("scale"): attributes["scale_factor"]} if "scale_factor" in attributes else {}
+    found |= {Said("offset"): attributes["add_offset"]} if "add_offset" in attributes else {}
     return found | ({Said("nodata"): attributes["_FillValue"]} if "_FillValue" in attributes else {})
 
 
@@ -113,6 +114,7 @@ def _read_geotiff(path: Path) -> tuple[Array, Saying]:
         said |= {Said("attribute", "long_name"): file.descriptions[0]} if file.descriptions[0] else {}
         said |= {Said("nodata"): file.nodata} if file.nodata is not None else {}
         said |= {Said("scale"): file.scales[0]} if file.scales[0] != 1 else {}
+        said |= {Said("offset"): file.offsets[0]} if file.offsets[0] else {}
         said |= {Said("place"): file.crs.to_epsg()} if file.crs else {}
         array = file.read(1)
     with tifffile.TiffFile(path) as pages:
