@@ -307,6 +307,27 @@ def test_a_pair_that_does_not_go_together_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_names_are_compared_before_a_tensor_is_looked_at(tmp_path: Path) -> None:
+    a, b = (str(tmp_path / name) for name in ("a.npz", "b.npz"))
+    np.savez(a, x=A, y=np.zeros(2, "V3"))
+    np.savez(b, y=np.zeros(2, "V3"))
+    assert failure(errors.FileFormatError, compare_files, a, b) == (
+        f"{a} and {b} do not hold the same tensors: only {a} has 'x'; --common subtracts the 1 that both have"
+    )
+
+
+def test_a_tensor_that_is_no_number_says_how_another_one_is_selected(tmp_path: Path) -> None:
+    a, b = (str(tmp_path / name) for name in ("a.npz", "b.npz"))
+    for path in (a, b):
+        np.savez(path, when=np.zeros(2, "M8[s]"), names=np.array(["p", "q"]), x=A)
+    said = failure(errors.DTypeError, compare_files, a, b)
+    assert said.endswith(f", or select another tensor by name, as {a}::x, at {a} member 'when.npy'")
+    assert [one.name for one in compare_files(f"{a}::x", f"{b}::x").tensors] == ["x"]
+    for path in (a, b):
+        np.savez(path, names=np.array(["p", "q"]), more=np.array(["p", "q"]))
+    assert "select" not in failure(errors.DTypeError, compare_files, a, b)
+
+
 def test_every_block_is_reported_to_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regions, "BLOCK_BYTES", 1)
     a, b = saved(tmp_path, a=A, b=B)

@@ -72,6 +72,63 @@ def test_of_coordinates_and_attributes(tmp_path: Path, grid: str) -> None:
     )
 
 
+def test_of_groups_and_of_coordinates_that_belong_to_nothing(tmp_path: Path, grid: str) -> None:
+    with h5py.File(grid, "a") as file:
+        file["g/v"], file["z"] = np.ones((3, 4), "float32"), [1.0, 2]
+        file["z"].make_scale("z")
+        file["g"].attrs["deep"], file.attrs["title"], file.attrs["empty"] = 1, "ours", ""
+    unused = f"{grid} holds coordinates of no dataset, which are left out: 'z'"
+    out = f"{tmp_path}/c.npz"
+    assert subtract_files(grid, grid, out).notes == (
+        unused,
+        f"{out} has no place for the attributes 'empty', 'title' of '/'",
+        f"{out} has no place for the attributes 'deep' of '/g'",
+        f"{out} has no place for the nodata value -1, the coordinates 'x' and the attributes 'list', 'units' (of 't')",
+    )
+    out = f"{tmp_path}/c.tif"
+    assert subtract_files(f"{grid}::g/v", f"{grid}::g/v", out).notes == (
+        "the attribute 'empty' of '/' is an empty text, which TIFF lacks, and is left out",
+        f"{out} has no place for the attributes 'deep' of '/g'",
+    )
+    for suffix in (".nc", ".h5", ".zarr"):
+        assert subtract_files(grid, grid, f"{tmp_path}/c{suffix}").notes == (unused,)
+
+
+def test_of_a_single_array_in_no_group(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    path, out = f"{tmp_path}/a.h5", f"{tmp_path}/c.zarr"
+    with h5py.File(path, "w") as file:
+        file["v"] = np.ones(3)
+        file.attrs["title"] = "ours"
+    assert subtract_files(path, path, out).notes == (f"{out} has no place for the attributes 'title' of '/'",)
+
+
+def test_of_coordinates_that_are_not_copied(tmp_path: Path) -> None:
+    path, out = f"{tmp_path}/a.h5", f"{tmp_path}/c.h5"
+    with h5py.File(path, "w") as file:
+        file["v"], file["wave"] = np.ones(3), np.array([1j, 2, 3])
+        file["v"].attrs["coordinates"] = "wave"
+    lost = "the coordinates 'wave' are of a type or shape that is not copied, and are left out"
+    assert subtract_files(path, path, out).notes == (lost,)
+
+
+def test_of_items_in_a_domain(tmp_path: Path) -> None:
+    path, out = f"{tmp_path}/a.tif", f"{tmp_path}/c.npy"
+    item = '<Item name="deep" domain="OURS">1</Item>'
+    tags: Any = [(42112, 2, 0, f"<GDALMetadata>{item}</GDALMetadata>", True)]
+    tifffile.imwrite(path, np.ones((3, 4), "int16"), extratags=tags, metadata=None)
+    assert subtract_files(path, path, out).notes == (f"{out} has no place for the items 'deep' of the domain 'OURS'",)
+
+
+def test_of_a_resolution(tmp_path: Path) -> None:
+    path, out = f"{tmp_path}/a.tif", f"{tmp_path}/c.npy"
+    pixels = np.ones((3, 4), "int16")
+    tifffile.imwrite(path, pixels, metadata=None, software=False, resolution=(300, 200), resolutionunit="INCH")
+    assert subtract_files(path, path, out).notes == (f"{out} has no place for the tags of {path}",)
+    tifffile.imwrite(path, pixels, metadata=None, software=False)
+    assert subtract_files(path, path, out).notes == ()
+
+
 def test_of_free_text(tmp_path: Path) -> None:
     save = pytest.importorskip("safetensors.numpy").save_file
     path, out = f"{tmp_path}/a.safetensors", f"{tmp_path}/c.npz"

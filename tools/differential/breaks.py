@@ -205,7 +205,7 @@ def _written(change: Callable[[Path], None]) -> Callable[[], AbstractContextMana
 
 
 SUBTRACT_FILES = "minuend.files.difference:subtract_files"
-FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays")
+FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays", "formats")
 
 
 def _counted(report: Any) -> Any:
@@ -322,6 +322,11 @@ def _zarr(path: Path, change: Callable[[Any], None], name: str = "") -> None:
 FILES = (
     *(Break(name, "all is refused", _refuses(SUBTRACT_FILES), {}) for name in FORMATS),
     *(Break(name, "a count", _result(SUBTRACT_FILES, _counted), {}) for name in FORMATS),
+    Break("formats", "an element", _written(_npy), {}),
+    Break("formats", "an attribute", _written(functools.partial(_hdf5, change=_attribute("units"))),
+          {"a": "hdf5", "out": ".h5", "says": ["units"]}),
+    Break("formats", "the notes", _result(SUBTRACT_FILES, lambda report: replace(report, notes=())),
+          {"says": ["units"]}),
     Break("npy", "an element", _written(_npy), {}),
     Break("npy", "the order", _written(_in_c_order), {"layout": "F", "layout_b": "F"}),
     Break("npy", "no refusal of records", _UNREFUSED, {"dtype": "record"}),

@@ -65,6 +65,7 @@ class Case:
     Attributes:
         by_tile: whether the tiles of separate bands lie in turn (GDAL's INTERLEAVE=TILE of 3.11 and newer).
         one_page: whether the planes of a stack have one page, as those of long ones do.
+        images: behind the first one, of the flavour ``series``.
     """
 
     seed: int = 0
@@ -100,6 +101,7 @@ class Case:
     block: int = 0
     broken: bool = False
     described: bool = False
+    images: int = 1
 
 
 def draw(source: random.Random) -> Case:
@@ -141,6 +143,7 @@ def draw(source: random.Random) -> Case:
             described=(False, False, True),
             by_tile=(False, False, True),
             one_page=(False, False, False, True),
+            images=(1, 1, 2, 3),
             style=STYLES,
             style_b=STYLES,
             band=(0, 0, 0, 1, 2),
@@ -197,16 +200,34 @@ def _compare(case: Case, folder: Path) -> str:
     if case.broken:
         raw = one.read_bytes()
         one.write_bytes(raw[: case.seed % (len(raw) // (2 if case.flavor in ("pyramid", "series") else 1))])
-        refused += (Reason.DAMAGED(one),)
+        others = (Reason.AXES(),) if any(why.reason is Reason.AXES for why in refused) else ()  # OME's text is cut off
+        refused += (Reason.DAMAGED(one), *others)
     came = ours(names, str(out), overflow=case.overflow, block=case.block)
     if (what := settled(came, refused, out)) is not None:
         return what
     for told, expected in zip(came.tensors, found, strict=True):
         same_report(told, expected)
     check_output(out, case, a, found)
+    check_images(case, (one, other), came.notes)
     if case.described:
         check_described(out, case, came.notes)
     return "equal"
+
+
+def check_images(case: Case, files: tuple[Path, Path], notes: tuple[str, ...]) -> None:
+    """Check that a report says of each file how many images it holds that are not read."""
+    for path, flavor in zip(files, (flavor_of(case, 1), flavor_of(case, 2)), strict=True):
+        count = case.images if flavor == "series" else 0
+        words = {0: [], 1: ["another image"]}.get(count, [f"{count} other images"])
+        same(
+            f"images of {path.stem}",
+            [
+                one.split(" holds ")[1].split(",")[0]
+                for one in notes
+                if one.startswith(f"{path} holds ") and "image" in one
+            ],
+            words,
+        )
 
 
 def check_described(out: Path, case: Case, notes: tuple[str, ...]) -> None:
@@ -268,8 +289,8 @@ def write(path: Path, case: Case, k: int) -> None:
         if smaller:
             half = array[..., ::2, :] if options.get("planarconfig") == "contig" else array[..., ::2]
             writer.write(half, subfiletype=1, **options)
-        if flavor == "series":
-            writer.write(np.zeros((3, 2), np.uint8), photometric="minisblack", metadata=None)
+        for more in range(case.images if flavor == "series" else 0):
+            writer.write(np.zeros((3 + more, 2), np.uint8), photometric="minisblack", metadata=None)
 
 
 def flavor_of(case: Case, k: int) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -220,7 +221,7 @@ PLAIN_TYPES = (*_TYPES, "bool", "complex64", "text")
 PLAIN_STORAGE = (
     *(one for one in STORAGE if one not in ("not consolidated", "fill_value")), "order F", "fill 7", "fill most",
     "fill nan", "no fill", "lossy", "slash keys", "dot keys", "v2 keys", "shard index first", "partly written",
-    "nested", "named", "some named", "attributes", "_FillValue",
+    "nested", "named", "some named", "attributes", "_FillValue", "rounding",
 )  # fmt: skip
 
 
@@ -257,6 +258,10 @@ def _creation(  # noqa: PLR0912 - a list of words
 ) -> dict[str, Any]:
     """Return what `zarr.create_array` takes."""
     made = _filters(codecs_of(dtype, storage, version), len(shape))
+    if "rounding" in storage and version == 3 and dtype in ("float32", "float64"):
+        from zarr.codecs import numcodecs as others
+
+        made["filters"] = (*made.get("filters", ()), others.BitRound(keepbits=10))
     grid = chunks_of(shape, storage) or tuple(max(1, dim) for dim in shape)
     made |= {"chunks": grid, "shape": shape, "dtype": dtype, "zarr_format": version}
     if version == 2:
@@ -406,9 +411,29 @@ def compare_arrays(case: Arrays, folder: Path) -> str:
                 raise Difference(f"ours has the attributes {c[2]}, theirs {theirs}")
             if a[0].shape == c[0].shape:  # what is repeated has no chunks that the difference could have
                 _check_header(case, header(path, owner[3]), header(out, c[3]))
+                _check_codecs(owner[1], c[1], came.notes)
             if getattr(owner[1], "dimension_names", None) and c[1].zarr_format == 3:
                 _check_names(owner[1].dimension_names, c[1].dimension_names)
     return "equal"
+
+
+def _check_codecs(theirs: Any, ours: Any, notes: Sequence[str]) -> None:
+    """Check that the codecs that are not written are named, and no others."""
+    x, z = (_codec_names(one.to_dict()) for one in (theirs, ours))
+    lost = [name for name in x if name not in z]
+    named = [re.findall(r"'([^']*)'", note.partition(" of ")[0]) for note in notes if note.startswith("the codecs ")]
+    if named != ([lost] if lost else []):
+        raise Difference(f"ours lacks the codecs {lost} of {x}, and notes name {named}")
+
+
+def _codec_names(header: Mapping[str, Any]) -> list[str]:
+    found = [*(header.get("codecs") or ()), *(header.get("filters") or ()), header.get("compressor")]
+    names: list[str] = []
+    for one in found:
+        if one is not None:
+            plain = one if isinstance(one, dict) else one.get_config()
+            names += [plain.get("name") or plain["id"], *_codec_names(plain.get("configuration") or {})]
+    return list(dict.fromkeys(names))
 
 
 def _check_names(theirs: Any, ours: Any) -> None:
@@ -418,7 +443,7 @@ def _check_names(theirs: Any, ours: Any) -> None:
 
 def _check_header(case: Arrays, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     """Compare how arrays are stored: in one grid and by the same codecs, but for those that change numbers."""
-    lossy, wide = "lossy" in case.storage_a + case.storage_b, case.overflow == "widen"
+    lossy, wide = bool({"lossy", "rounding"} & {*case.storage_a, *case.storage_b}), case.overflow == "widen"
     for key, value in theirs.items():
         if (
             key == "fill value"

@@ -134,6 +134,7 @@ class TensorFile(Mapping[str, Tensor]):
             all that lies in it belongs to it.
         links: other names by which tensors are found, which are not listed.
         notes: sentences for the report of whoever subtracts all of it.
+        left_out: sentences on what of it goes to no difference from all of it.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class TensorFile(Mapping[str, Tensor]):
         sources: Sequence[str] = (),
         links: Mapping[str, str] = NO_TEXT,
         notes: Sequence[str] = (),
+        left_out: Sequence[str] = (),
     ) -> None:
         self.path = path
         self.named = named
@@ -152,6 +154,7 @@ class TensorFile(Mapping[str, Tensor]):
         self.sources = (path, *sources)
         self.links = links
         self.notes = tuple(notes)
+        self.left_out = tuple(left_out)
         self._openers = openers
 
     def of_folder(self) -> TensorFile:
@@ -164,6 +167,10 @@ class TensorFile(Mapping[str, Tensor]):
         if name not in self._openers and name in self.links:
             return replace(self._openers[self.links[name]](), name=name)
         return self._openers[name]()
+
+    def __contains__(self, name: object) -> bool:
+        """Whether it is found by a name; the tensor is not looked at."""
+        return name in self._openers or name in self.links
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._openers)
@@ -272,6 +279,7 @@ class Format(Protocol):
         HOLDS: what its files say beside elements: ``nodata``, ``scale``, ``georeference``, ``coordinates``,
             ``attributes``; left out where there is nothing. Layout: what it alone says, see :class:`Layout`.
         notes: returns sentences for the report of what is written, by the path and the results; left out by most.
+        groups_written: returns the groups of results whose attributes a file has, see :class:`About`; without it none.
     """
 
     SUFFIXES: tuple[str, ...]

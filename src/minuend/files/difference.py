@@ -147,7 +147,7 @@ def subtract_files(
     )
     seconds = time.perf_counter() - start
     notes = (
-        *dict.fromkeys((*minuend.notes, *subtrahend.notes, *notes_on(pairs))),
+        *dict.fromkeys((*minuend.notes, *subtrahend.notes, *notes_on(pairs), *minuend.left_out)),
         *notes_of(out, results, nodata, minuend.metadata),
         *_notes(out, pairs, work.summaries),
     )

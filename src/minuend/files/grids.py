@@ -17,6 +17,7 @@ from minuend.files.base import Tensor
 from minuend.files.formats import units
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates
 from minuend.files.formats.georeference import Grid, difference
+from minuend.files.formats.hdf5_layout import Layout
 from minuend.files.formats.missing import flat
 from minuend.files.streaming.regions import contiguous, index
 
@@ -43,6 +44,19 @@ def check(a: Tensor, b: Tensor, joined: Broadcast, paths: tuple[str, str]) -> No
             )
     elif x is not None or y is not None:
         _check_single_place(a, b, joined, paths)
+    _check_axis_labels(a, b, paths)
+
+
+def _check_axis_labels(a: Tensor, b: Tensor, paths: Sequence[str]) -> None:
+    """Check that axes of HDF5 do not bear the same labels in another order."""
+    x, y = (one.about.layout.labels if isinstance(one.about.layout, Layout) else () for one in (a, b))
+    if x == y or sorted(x) != sorted(y):
+        return
+    k = next(k for k, (one, other) in enumerate(zip(x, y, strict=True)) if one != other)
+    raise FileFormatError(
+        f"axis {k} is {x[k]!r} in {paths[0]} and {y[k]!r} in {paths[1]}; nothing is transposed, bring them to one "
+        "order, or label them alike"
+    )
 
 
 def _check_grids(x: Grid, y: Grid, joined: Broadcast) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from minuend.errors import listed
 from minuend.files.base import Format, Result, clipped, quoted
+from minuend.files.formats import conventions
 from minuend.files.formats.cf_scaling import SCALE
 from minuend.files.formats.coordinates import Coordinates
 from minuend.files.formats.georeference import Grid
@@ -24,15 +25,30 @@ def losses(
     holds: frozenset[str] = getattr(home, "HOLDS", frozenset())
     found: dict[str, list[str]] = {}
     for result in results:
-        if lost := listed(_lost(result, home, holds, given), "and"):
-            found.setdefault(f"{path} has no place for {lost}", []).append(result.name)
-        if result.about.scale != 1 and "scale" not in holds:
-            text = f"{path} has no place for the scale {result.about.scale}: a difference is so many times its number"
+        for text in _of_one(path, result, home, holds, given):
             found.setdefault(text, []).append(result.name)
+    said = (text if len(results) == 1 else f"{text} (of {quoted(names)})" for text, names in found.items())
     lacks = bool(metadata) and "metadata" not in holds
     free = (f"{path} has no place for the metadata {quoted(metadata)}",) if lacks else ()
-    said = (text if len(results) == 1 else f"{text} (of {quoted(names)})" for text, names in found.items())
-    return (*free, *said)
+    return (*free, *_of_groups(path, results, home), *said)
+
+
+def _of_groups(path: str, results: Sequence[Result], home: Format) -> Iterator[str]:
+    written = home.groups_written(results) if hasattr(home, "groups_written") else ()
+    for group, attributes in conventions.groups_of(results).items():
+        if group not in written and attributes:
+            yield f"{path} has no place for the attributes {quoted(attributes)} of {clipped(f'/{group}')}"
+
+
+def _of_one(path: str, result: Result, home: Format, holds: frozenset[str], given: int | float | None) -> Iterator[str]:
+    about = result.about
+    if lost := listed(_lost(result, home, holds, given), "and"):
+        yield f"{path} has no place for {lost}"
+    if about.scale != 1 and "scale" not in holds:
+        yield f"{path} has no place for the scale {about.scale}: a difference is so many times its number"
+    if isinstance(about.grid, Coordinates) and about.grid.left_out:
+        names = quoted(about.grid.left_out)
+        yield f"the coordinates {names} are of a type or shape that is not copied, and are left out"
 
 
 def _lost(result: Result, home: Format, holds: frozenset[str], given: int | float | None) -> Iterator[str]:
@@ -50,5 +66,5 @@ def _lost(result: Result, home: Format, holds: frozenset[str], given: int | floa
 
 
 def _places(grid: Coordinates) -> list[str]:
-    """The names of coordinates and of the coordinate system; axes without coordinates say nothing."""
-    return [clipped(name)[1:-1] for name in grid.labels] + ([grid.system.name] if grid.system else [])
+    """The names of coordinates, their bounds and the coordinate system; axes without coordinates say nothing."""
+    return [*grid.labels, *(one.name for one in grid.bounds), *([grid.system.name] if grid.system else [])]

@@ -12,9 +12,9 @@ from typing import Any
 from minuend.core import shapes
 from minuend.core.elements import ElementType
 from minuend.core.shapes import Broadcast, size, static
-from minuend.errors import DTypeError, FileFormatError, SpecError
+from minuend.errors import DTypeError, FileFormatError, MinuendError, SpecError
 from minuend.files import Tensor, TensorFile, grids, nodata, scale_offset
-from minuend.files.base import About, quoted
+from minuend.files.base import About, clipped, quoted
 from minuend.files.formats.conventions import without_origin
 from minuend.standards.dialects import dialect
 from minuend.standards.node import Node, TensorType
@@ -125,7 +125,8 @@ def pair_up(
     if a.named and b.named:
         names = [name for name in a if name in b]
         skipped = _without_partner(a, b, names, common)
-        return [pair(name, a[name], b[name], f"tensor {name!r}") for name in names], skipped
+        found = ((name, _tensor(a, name, names), _tensor(b, name, names)) for name in names)
+        return [pair(name, x, y, f"tensor {name!r}") for name, x, y in found], skipped
     if common:
         raise FileFormatError("--common needs two files of named tensors; leave it out for single ones")
     for one, other in ((a, b), (b, a)):
@@ -136,6 +137,29 @@ def pair_up(
             )
     (x,), (y,) = a.values(), b.values()
     return [pair(x.name or y.name or "difference", x, y, "")], ()
+
+
+def _tensor(file: TensorFile, name: str, names: Sequence[str]) -> Tensor:
+    """Look at a tensor; where it is of a type that is not taken, say how one of the others is subtracted.
+
+    Raises:
+        DTypeError: it is of such a type.
+    """
+    try:
+        return file[name]
+    except DTypeError as error:
+        other = next((one for one in names if _is_taken(file, one)), None)
+        if other is None:
+            raise
+        hint = f"or select another tensor by name, as {file.path}::{clipped(other)[1:-1]}"
+        raise type(error)(error.rule, f"{error.message}, {hint}", where=error.where) from None
+
+
+def _is_taken(file: TensorFile, name: str) -> bool:
+    try:
+        return file[name] is not None
+    except MinuendError:
+        return False
 
 
 def _without_partner(a: TensorFile, b: TensorFile, names: Sequence[str], common: bool) -> tuple[str, ...]:

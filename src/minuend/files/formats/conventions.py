@@ -22,7 +22,7 @@ import numpy as np
 from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
-from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped
+from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, quoted
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
 from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
 from minuend.files.formats.missing import as_element, flat, with_one_value
@@ -96,7 +96,9 @@ def tensors_of(
         if name not in belonging
     }
     linked = {name: to for name, to in links.items() if to in openers}
-    return TensorFile(path, "" not in openers, openers, links=linked, notes=notes)
+    unused = quoted(_of_no_variable(variables, belonging))
+    left_out = (f"{path} holds coordinates of no {what}, which are left out: {unused}",) if unused else ()
+    return TensorFile(path, "" not in openers, openers, links=linked, notes=notes, left_out=left_out)
 
 
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
@@ -123,6 +125,8 @@ def resolve(name: str, near: str, known: Collection[str]) -> str | None:
 def _belonging(variables: Variables, groups: Groups) -> set[str]:
     """Return the paths of the variables that belong to others, or to dimensions."""
     found = {name for name in variables if _is_of_axis(name, variables)}
+    axes = [axis for one in variables.values() for axis in one.axes]
+    found |= {path for axis in axes for path in axis.scales if _is_along(path, axis, variables)}
     # xarray names the coordinates of no variable in the group's own attribute
     near = [(name, one.attributes) for name, one in variables.items()]
     near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
@@ -131,17 +135,41 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     return found
 
 
+def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[str]:
+    """Return the paths of what belongs to a dimension that no variable has, or to nothing at all."""
+    used: set[str] = set()
+    for name, one in variables.items():
+        if name in belonging:
+            continue
+        own = {path for axis in one.axes for path in (axis.path, *axis.scales)}
+        own |= {*_referred(one.attributes, name, variables, "coordinates", "grid_mapping")}
+        bounds = (
+            _referred(variables[path].attributes, path, variables, "bounds", "climatology")
+            for path in own & variables.keys()
+        )
+        used |= own.union(*bounds)
+    return [name for name in variables if name in belonging and name not in used]
+
+
 def _is_of_axis(name: str, variables: Variables) -> bool:
     """Whether a variable holds the coordinates of the axis of its name."""
     return [axis.path for axis in variables[name].axes] == [name] != [""]
 
 
+def _is_along(path: str, axis: Axis, variables: Variables) -> bool:
+    """Whether a variable holds further coordinates of an axis."""
+    return path in variables and [own.path for own in variables[path].axes] == [axis.path]
+
+
 def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
     """Gather what says where a variable's elements lie; ``None`` where nothing does."""
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
+    paths += [path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)]
     paths += _referred(one.attributes, name, variables, "coordinates")
-    labels = {path: label for path in paths if path != name and (label := variables[path].companion())}
+    paths = [path for path in dict.fromkeys(paths) if path != name]
+    labels = {path: label for path in paths if (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
+    left_out = tuple(path for path in paths if path not in labels)
 
     def referred(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
         found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
@@ -149,9 +177,9 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
 
     bounds = [b for path, label in labels.items() for b in referred(label.attributes, path, "bounds", "climatology")]
     system = next(iter(referred(one.attributes, name, "grid_mapping")), None)
-    if not labels and system is None and not any(axis.path for axis in one.axes):
+    if not labels and system is None and not left_out and not any(axis.path for axis in one.axes):
         return None
-    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds))
+    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds), left_out)
 
 
 def _fits(axes: Sequence[Axis], others: Sequence[Axis]) -> bool:
@@ -323,11 +351,16 @@ def check(path: str, results: Sequence[Result]) -> None:
         )
 
 
-def attributes_of(result: Result) -> dict[str, object]:
-    """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata."""
+def attributes_of(result: Result, *, attached: bool = False) -> dict[str, object]:
+    """Return what is written of a result: names of coordinates that are there, and the scale, but for nodata.
+
+    Args:
+        result: what is written. attached: whether the format attaches further coordinates to axes, without their names.
+    """
     where = placed(result)
     axes = {axis.name for axis in where.axes}
-    names = " ".join(name for name in where.labels if name not in axes)
+    further = {path for axis in where.axes for path in axis.scales} if attached else ()
+    names = " ".join(name for name, one in where.labels.items() if name not in axes and one.path not in further)
     found = {
         name: value
         for name, value in result.about.attributes.items()

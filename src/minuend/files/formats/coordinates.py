@@ -22,12 +22,14 @@ class Axis:
     """An axis: its name with the groups that it stands in, ``""`` where it has none, and its length.
 
     Attributes:
-        grows: whether the file's format lets it grow.
+        grows: whether the file's format lets it grow. scales: paths of further coordinates along it, as HDF5 attaches
+            them.
     """
 
     path: str
     size: int
     grows: bool = False
+    scales: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -104,9 +106,11 @@ class Coordinates:
     Attributes:
         axes: its axes. labels: coordinates by name: those of an axis bear its name. system: what describes the
             coordinate system, ``None`` where nothing does. bounds: of the coordinates.
+        left_out: names of what the variable refers to and is not copied.
     """
 
     axes: tuple[Axis, ...]
     labels: Mapping[str, Companion] = field(default_factory=lambda: MappingProxyType({}))
     system: Companion | None = None
     bounds: tuple[Companion, ...] = ()
+    left_out: tuple[str, ...] = ()

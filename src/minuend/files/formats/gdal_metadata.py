@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, unescape
 
 import numpy as np
 
+from minuend.files.base import clipped, quoted
 from minuend.files.formats.cf_scaling import SCALE
 from minuend.files.formats.conventions import NOT_OF_A_DIFFERENCE
 from minuend.files.formats.coordinates import Attributes
@@ -123,20 +124,35 @@ def as_attributes(items: Items) -> dict[str, str]:
     return roles | found | {name: text for name, text in roles.items() if name == "units"}
 
 
+def in_domains(items: Iterable[Item]) -> list[str]:
+    """Return what other formats lack, in words: items of domains other than GDAL's own."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        if item.domain:
+            found.setdefault(item.domain, []).append(item.name)
+    return [f"the items {quoted(names)} of the domain {clipped(domain)}" for domain, names in found.items()]
+
+
 def of_attributes(attributes: Attributes) -> dict[Item, str]:
     """Return the items that attributes of another format become: texts, and single numbers."""
     roles = {name: role for role, name in _NAMED.items()}
     found = {}
     for name, value in attributes.items():
-        if name not in _REFERENCES and is_text_or_number(value):
+        if name not in _REFERENCES and not lack_of(value):
             role = roles.get(name, "")
             found[Item("", role.upper() or name, role)] = str(value)
     return of_difference(found)
 
 
-def is_text_or_number(value: object) -> bool:
-    """Whether an attribute of another format becomes an item."""
-    return isinstance(value, str | int | float | np.integer | np.floating)
+def lack_of(value: object) -> str:
+    """Say why an attribute of another format does not become an item: those are texts, and single numbers as such.
+
+    >>> lack_of(4), lack_of("a text"), lack_of(""), lack_of([1, 2])
+    ('', '', 'an empty text, which TIFF lacks', 'of a type that TIFF lacks')
+    """
+    if isinstance(value, str) and not value:
+        return "an empty text, which TIFF lacks"
+    return "" if isinstance(value, str | int | float | np.integer | np.floating) else "of a type that TIFF lacks"
 
 
 def as_tag(said: Iterable[tuple[int, Item, str]]) -> bytes:

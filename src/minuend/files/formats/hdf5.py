@@ -23,6 +23,7 @@ from minuend.files import sources
 from minuend.files.base import About, Result, Tensor, check_shape, clipped, element_of, is_numpys_own
 from minuend.files.formats.coordinates import Axis
 from minuend.files.formats.hdf5_child import offset_of
+from minuend.files.formats.hdf5_layout import Layout
 from minuend.files.formats.hdf5_reading import Dataset, File
 from minuend.files.packages import need
 from minuend.files.stored_elements import Contiguous, Elements
@@ -57,11 +58,21 @@ def opened_file(path: str) -> Opened:
 
 
 def tensor_of(
-    path: str, name: str, dataset: Any, *, source: reading.Source, every_type: bool, shape: tuple[int, ...] | None
+    path: str,
+    name: str,
+    dataset: Any,
+    *,
+    source: reading.Source,
+    every_type: bool,
+    shape: tuple[int, ...] | None,
+    labels: tuple[str, ...],
 ) -> Tensor:
     """Look at a dataset; its elements stay in the file.
 
-    ``shape`` is the dataset's own, or a longer one along axes that grow; ``None`` of a null dataset.
+    Args:
+        path, name, dataset, source: the file and the dataset. every_type: as for ``open_tensors``.
+        shape: the dataset's own, or a longer one along axes that grow; ``None`` of a null dataset.
+        labels: of its axes.
     """
     where = f"{path} dataset {clipped(name)}"
     with errors_naming(where):
@@ -79,7 +90,8 @@ def tensor_of(
     check_shape(shape, element.itemsize, where)
     if chunks and (nbytes := int(np.prod(chunks)) * dtype.itemsize) > _LARGEST_CHUNK:
         raise FileFormatError(f"{where} has chunks of {nbytes} bytes; expected {_LARGEST_CHUNK} at most")
-    about = About(filters=MappingProxyType(filters))
+    layout = Layout(labels, dataset.filter_names)
+    about = About(filters=MappingProxyType(filters), layout=layout if layout != Layout() else None)
     return Tensor(
         name,
         element,

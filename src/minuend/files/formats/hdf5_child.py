@@ -23,6 +23,8 @@ _WORDS = {"vlen": "variable-length", "reference": "reference", "fields": "compou
 """What HDF5 calls types of which NumPy's numbers and texts are not made."""
 
 _INSTEAD = {"compression": "gzip", "compression_opts": 1}
+_CALLED = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset", 32000: "lzf"}
+"""What h5py calls filters, by their codes; others have names of their own."""
 
 
 def serve_requests(server: Any) -> None:
@@ -66,6 +68,11 @@ def _is_sent(described: Any) -> bool:
     if "enum" in described:
         return all(map(_is_utf8, described["enum"]))
     return _is_sent(described["array"]) if "array" in described else isinstance(described.get("vlen", ""), str)
+
+
+def _filter_name(one: Any) -> str:
+    """What a filter is called, by its code, or as it calls itself."""
+    return _CALLED.get(one[0]) or bytes(one[3]).decode(errors="replace") or str(one[0])
 
 
 def _is_utf8(name: str) -> bool:
@@ -200,6 +207,7 @@ class Works:
                 if not known.issuperset(code for code, *_ in self._filters(dataset)):  # one of a plug-in, or N-bit
                     filters |= _INSTEAD
                 found["filters"] = filters
+                found["filter_names"] = list(map(_filter_name, self._filters(dataset)))
                 found["direct"] = self._pipeline(dataset)
                 if dtype.kind in "iuf":
                     found["fill"] = self._value(dataset.fillvalue)

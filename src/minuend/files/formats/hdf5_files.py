@@ -6,14 +6,15 @@ lossless filters, attributes and dimensions go to the difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from minuend.files.base import NO_TEXT, Result, TensorFile
-from minuend.files.formats import conventions, hdf5, netcdf_hdf5
+from minuend.files.formats import conventions, hdf5, hdf5_layout, netcdf_hdf5, netcdf_hdf5_writing
 
 SUFFIXES = (".h5", ".hdf5")
 NAMED = True
 HOLDS = frozenset({"nodata", "scale", "coordinates", "attributes"})
+Layout = hdf5_layout.Layout
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
@@ -25,14 +26,19 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
 def check(path: str, results: Sequence[Result]) -> None:
     """Refuse names that are no paths of datasets, types that HDF5 lacks, and dimensions of two sizes."""
     hdf5.check(path, results)
-    netcdf_hdf5.check(path, results)
+    netcdf_hdf5_writing.check(path, results)
 
 
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write datasets one after the other, with what belongs to A's."""
-    netcdf_hdf5.write(path, results, netcdf=False)
+    netcdf_hdf5_writing.write(path, results, netcdf=False)
+
+
+def groups_written(results: Sequence[Result]) -> Collection[str]:
+    """All of them are."""
+    return conventions.groups_of(results)
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes are left out."""
-    return netcdf_hdf5.notes(path, results, netcdf=False)
+    """Say which attributes, filters and dimension scales are left out."""
+    return netcdf_hdf5_writing.notes(path, results, netcdf=False)

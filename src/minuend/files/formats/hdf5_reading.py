@@ -124,6 +124,7 @@ class Dataset:
     """A dataset, by what the child says of it; names are those of ``h5py.Dataset``."""
 
     compression = compression_opts = shuffle = fletcher32 = None
+    filter_names: tuple[str, ...] = ()
     other: str = ""
 
     def __init__(self, file: File, stated: Mapping[str, Any], parts: Sequence[bytes]) -> None:
@@ -145,6 +146,7 @@ class Dataset:
         self.attrs = _attributes(stated["attrs"], parts)
         for name, value in stated.get("filters", {}).items():
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
+        self.filter_names = tuple(stated.get("filter_names", ()))
         self._filters: list[list[int]] | None = stated.get("direct")
         self.fill = value_of(stated["fill"], parts) if "fill" in stated else None
         self._chunks: Chunks | None = None

@@ -6,12 +6,12 @@ difference. What is written is netCDF-4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from minuend.errors import DTypeError
 from minuend.files import sources
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, element_of
-from minuend.files.formats import conventions, hdf5, netcdf_classic, netcdf_hdf5
+from minuend.files.formats import conventions, hdf5, netcdf_classic, netcdf_hdf5, netcdf_hdf5_writing
 from minuend.files.formats.conventions import Groups, Variable, Variables
 from minuend.files.formats.coordinates import Companion, text_of_letters
 
@@ -62,14 +62,19 @@ def check(path: str, results: Sequence[Result]) -> None:
     for result in results:
         if result.element.name == "float16":
             raise DTypeError("types", f"netCDF has no word for {result.element}; write .h5", where=path)
-    netcdf_hdf5.check(path, results)
+    netcdf_hdf5_writing.check(path, results)
 
 
 def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str] = NO_TEXT) -> None:
     """Write variables one after the other, with what belongs to A's."""
-    netcdf_hdf5.write(path, results, netcdf=True)
+    netcdf_hdf5_writing.write(path, results, netcdf=True)
+
+
+def groups_written(results: Sequence[Result]) -> Collection[str]:
+    """All of them are."""
+    return conventions.groups_of(results)
 
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes are left out."""
-    return netcdf_hdf5.notes(path, results, netcdf=True)
+    """Say which attributes and filters are left out."""
+    return netcdf_hdf5_writing.notes(path, results, netcdf=True)

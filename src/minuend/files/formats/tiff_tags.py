@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from minuend.files.formats import geotiff
-from minuend.files.formats.gdal_metadata import Items
+from minuend.files.formats.gdal_metadata import Items, in_domains
 
 if TYPE_CHECKING:
     from tifffile import TiffPage
@@ -22,6 +22,7 @@ _TOP_LEFT, _LEFT_BOTTOM = 1, 8
 _ASCII, _BYTES, _SHORT, _UNDEFINED = 2, 1, 3, 7
 _XMP, _PROFILE, _UNIT = 700, 34675, 296
 _RESOLUTION = (282, 283)
+_NO_RESOLUTION = (1, 1), (1, 1), 1
 _TEXTS = (269, 270, 271, 272, 285, 315, 316, 33432)
 """DocumentName, ImageDescription, Make, Model, PageName, Artist, HostComputer, Copyright."""
 
@@ -51,6 +52,13 @@ class Description:
     resolution: tuple[tuple[int, int], tuple[int, int], int] | None = None
     left_out: tuple[str, ...] = ()
     of: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What of it other formats lack, in words; pixels of one and no unit are what programs write that know none."""
+        has_tags = self.tags or self.left_out or (self.resolution or _NO_RESOLUTION) != _NO_RESOLUTION
+        tags = (f"the tags of {self.of}",) if has_tags else ()
+        return (*tags, *in_domains([*self.file, *self.band]))
 
 
 NOTHING = Description(MappingProxyType({}), MappingProxyType({}))

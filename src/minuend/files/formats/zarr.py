@@ -295,6 +295,11 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
     os.rmdir(spare)
 
 
+def groups_written(results: Sequence[Result]) -> Collection[str]:
+    """Return the groups around arrays; an array that lies in none has its own attributes alone."""
+    return {group for name in names_of(results) for group in _groups_around(name)}
+
+
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
     """Say which attributes and codecs are left out."""
     codecs = [

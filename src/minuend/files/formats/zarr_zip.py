@@ -21,6 +21,7 @@ NAMED = True
 HOLDS = zarr.HOLDS
 
 check = zarr.check
+groups_written = zarr.groups_written
 
 
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
