@@ -42,6 +42,7 @@ def test_the_file_of_the_page_is_read() -> None:
         ("onnxruntime-cpu", "openvino-cpu"),
         frozenset({"different-numbers", "not-implemented"}),
         "f32",
+        "avx2",
     )
     assert config.tolerances_of("exports/bert-1.onnx").of("openvino-cpu@2026.4.1") == Tolerance.of(
         "sign-of-zero,rounding=8"
