@@ -34,8 +34,8 @@ from minuend.runtimes import registry
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.model_runs import (
-    DIMS,
     BINARY,
+    DIMS,
     ORDINARY,
     SMALL,
     WILD,
