@@ -27,10 +27,12 @@ from minuend.judging.error_bounds import TIMES, Bounds, Verdict, answered
 from minuend.judging.locating import Cuts, locate
 from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
+from minuend.models.ranges.assumed import NONE
 from minuend.models.tracing import TRACING, Step, Trace
 from minuend.onnx.model import read
 from minuend.openvino.ir.builder import Builder
 from minuend.operators import codes
+from minuend.rewriting import verification
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
 from minuend.runtimes.reasons import (
@@ -541,3 +543,46 @@ def test_a_run_that_differs_in_signs_of_zero_alone_is_tolerated_as_its_finding_i
     assert trial.to_json()["tolerated"] == "sign-of-zero"
     strict = check(f"{head} {{ c = Sub(a, b) }}", OPENVINO, run=True, tolerate="none")
     assert (strict.ok, strict.trials[0].tolerated, len(strict.failed_trials)) == (False, None, 1)
+
+
+# ---- outputs that show nothing ----------------------------------------------------------------------------------
+
+ATTENTION = text(
+    """one = Constant <value = float {1.0}> ()
+    low = Constant <value = float {-3.4028234663852886e38}> ()
+    m = Cast <to = 1> (mask) n = Sub(one, m) masked = Mul(n, low)
+    p = MatMul(q, k) s = Add(p, masked) y = Softmax(s)""",
+    "float[8,64] q, float[64,8] k, int64[8,8] mask",
+    "float[8,8] y",
+)
+
+
+@pytest.mark.parametrize("target", [OPENVINO, ONNXRUNTIME])
+def test_a_mask_is_run_with_zeros_and_ones_where_others_make_every_output_nan(target: str) -> None:
+    """-821 times the lowest number is infinite, and a softmax of infinities is NaN: equal NaN show nothing."""
+    (turn,) = run_check.turns(open_model(ATTENTION), None)
+    assert turn.words == "ordinary numbers with integers of 0 and 1"
+    (key,) = turn.trace.outputs.values()
+    assert np.isfinite(turn.trace.values[key]).all()
+    assert set(np.unique(turn.inputs["mask"])) == {0, 1}
+    _, trial = ran(ATTENTION, target)
+    assert trial.notes == ()
+    assert trial.outputs[0].allowed is not None
+
+
+def test_outputs_that_are_nan_alone_are_said_to_show_little() -> None:
+    model = text("z = Constant <value = float {0.0}> () i = Div(x, z) n = Mul(i, z) y = Sub(n, x)")
+    _, trial = ran(model, ONNXRUNTIME)
+    assert trial.notes[0] == (
+        "all elements of 'y' are NaN with these inputs, so that little is compared; --input gives others"
+    )
+
+
+def test_a_fixed_model_is_run_with_a_mask_of_zeros_and_ones() -> None:
+    fixed = fix(ATTENTION, OPENVINO, hint="f32")
+    assert fixed.comparison is not None
+    assert fixed.whole is not None
+    assert "NaN" not in f"{fixed.comparison} {fixed.whole.notes}"
+    inputs, expected, _ = verification._expected(open_model(ATTENTION), (), 0, NONE)
+    assert set(np.unique(inputs["mask"])) == {0, 1}
+    assert not np.isnan(np.asarray(expected["y"])).all()

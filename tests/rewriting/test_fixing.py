@@ -240,7 +240,7 @@ def test_what_no_opset_below_can_say_is_refused_and_the_model_stays_as_it_was():
         "graph.node[0]: Sub-1 takes no uint64, and opset 5 has not the operators to compute it; take opset 6 or above"
     ]
     assert fixed.model == model
-    assert (fixed.changes, fixed.notes) == ((), ("nothing: what onnx:5 gets wrong here is refused",))
+    assert (fixed.changes, fixed.notes) == ((), ())
 
 
 def test_a_subtraction_that_became_another_version_is_not_reported_as_left(tmp_path, capsys):
@@ -249,12 +249,9 @@ def test_a_subtraction_that_became_another_version_is_not_reported_as_left(tmp_p
     source, out = tmp_path / "m.onnxtxt", tmp_path / "f.onnx"
     source.write_text(text(signature, limited, 1))
     assert cli.main(["fix", str(source), "--target", ONNXRUNTIME, "-o", str(out)]) == 0
-    assert capsys.readouterr().out.splitlines()[:-2] == [
-        f"{source} → {out} for {ONNXRUNTIME}",
-        "~ opset 1 became 7",
-        "~ graph.node[1]: Sub-1 became Sub-7 (without broadcast)",
-        "1 subtraction left as it is",
-    ]
+    first, second, *_, third, _ = capsys.readouterr().out.splitlines()
+    assert (first, second) == ("~ opset 1 became 7", "~ graph.node[1]: Sub-1 became Sub-7 (without broadcast)")
+    assert third == "1 subtraction left as it is"
     both = limited.replace("Sub(", "Sub <consumed_inputs: ints = [0, 0]> (")
     assert fix(text(signature, both, 1), ONNXRUNTIME, run=False).untouched == 0
     assert fix(text(signature, both, 1), "onnx:13", run=False).untouched == 0
@@ -293,7 +290,7 @@ def test_an_int64_subtraction_without_a_provable_range_is_refused():
         "or run the model where int64 is computed in full"
     )
     assert (fixed.model, fixed.changes) == (model, ())
-    assert fixed.notes == (f"nothing: what {OPENVINO} gets wrong here is refused",)
+    assert fixed.notes == ()
 
 
 def test_float64_is_refused_where_it_is_computed_in_float32():
@@ -618,20 +615,17 @@ def test_the_command_writes_the_fixed_model_and_reports_it(tmp_path, capfd):
     import openvino
 
     release = openvino.__version__.partition("-")[0]
-    assert told.splitlines() == [
-        f"{EXAMPLE} → {out} for {OPENVINO}",
-        (
-            "~ graph.node[0] 'subtract_background': Sub-14 of uint8 became Cast, Cast, Sub, Clip, Cast (through int32, "
-            "saturated with Clip), because it may overflow, and saturation is asked for"
-        ),
-        (
-            f"run on openvino-cpu@{release}: of the rewritten subtractions all 6220800 elements are as expected; "
-            "of the outputs all 6220800 elements are as expected"
-        ),
-        (
-            f"the fixed model on openvino-cpu@{release}, on ordinary numbers and on edges and random bits: "
-            "1 output as expected: 12441600 elements, bit-identical"
-        ),
+    *lines, last = told.splitlines()
+    assert last == f"{EXAMPLE} → {out} for {OPENVINO}"
+    assert lines == [
+        "rewritten: graph.node[0] 'subtract_background'",
+        "  as:  Sub-14 of uint8 became Cast, Cast, Sub, Clip, Cast (through int32,",
+        "       saturated with Clip)",
+        "  why: it may overflow, and saturation is asked for",
+        f"run on openvino-cpu@{release}: of the rewritten subtractions all 6220800 elements",
+        "are as expected; of the outputs all 6220800 elements are as expected",
+        f"the fixed model on openvino-cpu@{release}, on ordinary numbers and on edges and",
+        "random bits: 1 output as expected: 12441600 elements, bit-identical",
     ]
     assert [node.op_type for node in onnx.load(out).graph.node][-1] == "Cast"
 
@@ -652,7 +646,7 @@ def test_refusals_end_with_1_and_nothing_is_written_unless_a_part_is_asked_for(p
     status, told, _ = run(capfd, "fix", str(partly), "--target", OPENVINO, "-o", str(out))
     assert status == 1
     assert not out.exists()
-    assert told.splitlines()[-1] == "nothing written; --partial writes what could be fixed"
+    assert told.splitlines()[-1] == f"nothing written for {OPENVINO}; --partial writes what could be fixed"
     status, told, _ = run(capfd, "fix", str(partly), "--target", OPENVINO, "-o", str(out), "--partial", "--json")
     assert status == 1
     report = json.loads(told)
@@ -667,7 +661,7 @@ def test_a_part_of_nothing_is_not_written(tmp_path, capfd):
     status, told, _ = run(capfd, "fix", str(path), "--target", OPENVINO, "-o", str(out), "--partial")
     assert status == 1
     assert not out.exists()
-    assert told.splitlines()[-1] == "nothing written"
+    assert told.splitlines()[-1] == f"nothing written for {OPENVINO}"
 
 
 def test_an_input_is_never_overwritten(partly, capfd):
@@ -698,7 +692,7 @@ def test_classes_are_accepted_on_the_command_line(tmp_path, capfd):
     status, told, _ = run(
         capfd, "fix", str(path), "--target", OPENVINO, "-o", str(out), "--accept", "negative-zero,subnormal"
     )
-    assert (status, told.splitlines()[1]) == (0, f"~ nothing to fix for {OPENVINO}: its subtraction is right as it is")
+    assert (status, told.splitlines()[0]) == (0, f"~ nothing to fix for {OPENVINO}: its subtraction is right as it is")
     assert [node.op_type for node in onnx.load(out).graph.node] == ["Sub"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from command_line import run
 
 import minuend as mn
-from minuend.cli.pages.fixing import fix_lines
+from minuend.cli.pages.fixing import Command, fix_page
 from minuend.errors import SpecError
 from minuend.judging.contract import Tally
 from minuend.rewriting.verification import Comparison
@@ -29,6 +29,12 @@ COARSE = (
     "{ m = MatMul(a, w) c = Sub(m, b) d = Sub(u, v) }"
 )
 COARSE_ALONE = HEAD + "(float[4,8] a, float[8,4] w, float[4,4] b) => (float[4,4] c) { m = MatMul(a, w) c = Sub(m, b) }"
+
+
+def offered(out: str) -> str:
+    """The command that a page offers, in one line."""
+    lines = out.replace(" \\\n", "").splitlines()
+    return next(" ".join(line.split()) for line in lines if "minuend fix" in line)
 
 
 @pytest.fixture
@@ -67,21 +73,43 @@ def test_the_setting_is_said_first_and_the_fixed_part_does_not_read_as_success(
 ) -> None:
     command = ["fix", "coarse.onnxtxt", "--target", OPENVINO, "-o", "o.onnx", "--no-run"]
     status, out, _ = run(capfd, *command)
-    first, then, left, title, *_, last = out.splitlines()
     assert status == 1
-    assert first == (
-        'recommended first: compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}), with which 1 of 2 wrong '
-        "subtractions is right without a rewrite"
+    assert out.startswith(
+        "recommended first: a setting with which 1 of 2 wrong subtractions is right\n"
+        "without a rewrite; a rewrite with it repairs 1 more\n"
+        '  do:  compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})\n'
+        f"       minuend fix coarse.onnxtxt --target {OPENVINO} --no-run \\\n"
+        "         --hint f32 -o o.onnx\n"
+        "rewritten: graph.node[2]\n"
     )
-    assert then == f"to fix what is left then: minuend fix coarse.onnxtxt --target {OPENVINO} --hint f32 -o o.onnx"
-    assert left.startswith(f"after the fix 1 subtraction is not right on {OPENVINO}: 1 ")
-    assert title == f"coarse.onnxtxt for {OPENVINO}, where its results still differ"
-    assert last == "nothing written; --partial writes what could be fixed"
+    *_, left, last = out.splitlines()
+    assert left.startswith(f"1 of 2 subtractions still differs on {OPENVINO}: ")
+    assert last == f"nothing written for {OPENVINO}; --partial writes what could be fixed"
     status, out, _ = run(capfd, *command, "--partial")
-    assert status == 1
-    assert f"coarse.onnxtxt → o.onnx for {OPENVINO}, where its results still differ" in out.splitlines()
+    *_, before, last = out.splitlines()
+    assert (status, before) == (1, left)
+    assert last == f"coarse.onnxtxt → o.onnx for {OPENVINO}, where its results still differ"
     status, out, _ = run(capfd, *command, "--hint", "f32")
-    assert (status, out.splitlines()[0]) == (0, f"coarse.onnxtxt → o.onnx for {OPENVINO}")
+    assert (status, out.splitlines()[-2]) == (  # before the line that the output existed
+        0,
+        f"coarse.onnxtxt → o.onnx for {OPENVINO} with INFERENCE_PRECISION_HINT=f32",
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_what_differs_is_said_before_anything_is_written(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+
+    def save(*_: object) -> None:
+        shown.append(capfd.readouterr().out)
+
+    monkeypatch.setattr("minuend.rewriting.fixing.Fixed.save", save)
+    command = ["fix", "coarse.onnxtxt", "--target", OPENVINO, "-o", "o.onnx", "--no-run", "--partial"]
+    assert run(capfd, *command)[0] == 1
+    (before,) = shown
+    assert f"1 of 2 subtractions still differs on {OPENVINO}: " in before
 
 
 @pytest.mark.usefixtures("here")
@@ -90,11 +118,10 @@ def test_the_command_for_what_is_left_writes_a_file(capfd: pytest.CaptureFixture
         "[4] d)", "[4] d, double[4] y)").replace("d = Sub", "y = Sub(x, x) d = Sub"))  # fmt: skip
     command = ["fix", "wide.onnxtxt", "--target", OPENVINO, "-o", "my output.onnx", "--no-run", "--tolerate", "edge"]
     _, out, _ = run(capfd, *command)
-    start = "to fix what is left then: minuend "
-    (line,) = (line for line in out.splitlines() if line.startswith(start))
-    words = shlex.split(line.removeprefix(start))
-    assert words[4:] == ["--tolerate", "edge", "--partial", "--hint", "f32", "-o", "my output.onnx"]
-    status, _, _ = run(capfd, *words, "--no-run")
+    _, _, words = offered(out).partition("minuend ")
+    again = shlex.split(words)
+    assert shlex.join(again[4:]) == "--tolerate edge --no-run --hint f32 --partial -o 'my output.onnx'"
+    status, _, _ = run(capfd, *again)
     assert (status, Path("my output.onnx").exists()) == (1, True)
 
 
@@ -102,7 +129,42 @@ def test_the_command_for_what_is_left_writes_a_file(capfd: pytest.CaptureFixture
 def test_no_command_is_named_where_a_setting_leaves_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capfd, "fix", "alone.onnxtxt", "--target", OPENVINO, "-o", "o.onnx", "--no-run")
     assert out.startswith("recommended first: ")
-    assert "to fix what is left then" not in out
+    assert "minuend fix" not in out
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_tolerated_is_not_among_the_wrong_that_a_setting_leaves(capfd: pytest.CaptureFixture[str]) -> None:
+    signs = COARSE_ALONE.replace("[4,4] b)", "[4,4] b, float[N] x)").replace("[4,4] c)", "[4,4] c, float[N] y)")
+    fixed = mn.fix(signs.replace("c = Sub", "y = Sub(x, x) c = Sub"), OPENVINO, run=False)
+    (setting,) = fixed.settings
+    assert (setting.helped, setting.wrong, setting.rewritten) == (1, 1, 0)
+    assert [one.tolerated for one in fixed.remaining] == ["sign-of-zero", None]
+
+
+def test_a_setting_with_which_a_rewrite_helps_is_recommended() -> None:
+    scaled = HEAD + (
+        "(float[1,3,8,8] x) => (float[1,3,6,6] y, float[1,3,8,8] z) <float[1,3,1,1] m = {0.5, 0.4, 0.3}, "
+        f"float[1,3,1,1] s = {{0.2, 0.25, 0.3}}, float[3,3,3,3] w = {{{', '.join(['0.1'] * 81)}}}> "
+        "{ d = Sub(x, m) z = Div(d, s) y = Conv(z, w) }"
+    )
+    fixed = mn.fix(scaled, OPENVINO, run=False)
+    (setting,) = fixed.settings
+    assert (setting.helped, setting.wrong, setting.rewritten, setting.partly) == (0, 1, 1, False)
+    lines = [getattr(part, "text", part) for part in fix_page(fixed, Command("m.onnx", "o.onnx"))]
+    assert lines[0] == "recommended first: a setting with which a rewrite repairs 1 of 1 wrong subtraction"
+    assert lines[2] == f"minuend fix m.onnx --target {OPENVINO} --hint f32 -o o.onnx"
+
+
+def test_those_that_are_rewritten_alike_stand_together() -> None:
+    pairs = HEAD + (
+        "(uint8[4] a, uint8[4] b) => (uint8[4] v, uint8[4] w, uint8[4] x, uint8[4] y) "
+        "{ v = Sub(a, b) w = Sub(b, a) x = Sub(a, a) y = Sub(b, b) }"
+    )
+    fixed = mn.fix(pairs, OPENVINO, run=False)
+    assert len(fixed.changes) == len(fixed.rewritten) == 4
+    lines = [getattr(part, "text", part) for part in fix_page(fixed, Command("m.onnx", "o.onnx"))]
+    assert lines[0] == "rewritten: 4 subtractions (graph.node[0], graph.node[1], graph.node[2] and 1 more)"
+    assert len(lines) == 3
 
 
 @pytest.mark.usefixtures("here")
@@ -111,11 +173,11 @@ def test_what_is_unknown_is_not_called_wrong(capfd: pytest.CaptureFixture[str]) 
                                  "{ s = CumSum(p, axis) q = Sub(s, k) }")  # fmt: skip
     target = "onnxruntime-cpu@1.22.1"
     status, out, _ = run(capfd, "fix", "u.onnxtxt", "--target", target, "-o", "u.onnx", "--no-run")
-    assert (status, out.splitlines()[0]) == (0, f"after the fix 1 subtraction is not known to be right on {target}")
+    assert (status, out.splitlines()[-2]) == (0, f"1 of 1 subtractions is unknown on {target}")
 
 
 def test_what_a_run_shows_of_outputs_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    fixed = mn.fix(COARSE, OPENVINO, run=False)
+    fixed, command = mn.fix(COARSE, OPENVINO, run=False), Command("m.onnx", "o.onnx")
     tally = Tally(elements=8, different=8, first=Different("'c'", (0,), "1", "2"))
     comparison = Comparison(OPENVINO, Tally(elements=4), tally)
     right = Trial(target=OPENVINO, runtime=OPENVINO, outputs=(Answered("c", "float32", 8),))
@@ -124,11 +186,11 @@ def test_what_a_run_shows_of_outputs_is_said_once(monkeypatch: pytest.MonkeyPatc
     for trial, agreed in ((right, False), (wrong, False), (wrong, True)):
         outputs = Tally(elements=8) if agreed else tally
         shown = replace(fixed, comparison=replace(comparison, outputs=outputs), whole=trial)
-        assert line in fix_lines(shown, "m.onnx", "")
+        assert line in fix_page(shown, command)
     for trial, agreed in ((right, True), (None, False), (replace(right, refused="no"), False)):
         outputs = Tally(elements=8) if agreed else tally
         shown = replace(fixed, comparison=replace(comparison, outputs=outputs), whole=trial)
-        assert any(one.startswith(f"{line}; of the outputs ") for one in fix_lines(shown, "m.onnx", ""))
+        assert any(str(one).startswith(f"{line}; of the outputs ") for one in fix_page(shown, command))
 
 
 def test_a_run_that_differs_in_what_is_tolerated_does_not_count() -> None:
@@ -149,7 +211,7 @@ def test_json_says_what_remains_and_which_setting_helps(capfd: pytest.CaptureFix
     assert (data["differs"], data["hint"], data["path"]) == (True, "", None)
     assert [(one["location"], one["verdict"]) for one in data["remaining"]] == [("graph.node[1]", "different-numbers")]
     assert data["settings"] == [
-        {"hint": "f32", "setting": {"INFERENCE_PRECISION_HINT": "f32"}, "helped": 1, "wrong": 2}
+        {"hint": "f32", "setting": {"INFERENCE_PRECISION_HINT": "f32"}, "helped": 1, "wrong": 2, "rewritten": 1}
     ]
 
 
@@ -157,13 +219,13 @@ def test_json_says_what_remains_and_which_setting_helps(capfd: pytest.CaptureFix
 def test_what_is_tolerated_is_not_rewritten_or_refused(capfd: pytest.CaptureFixture[str]) -> None:
     command = ["fix", "float.onnxtxt", "--target", IREE, "-o", "o.onnx", "--no-run"]
     status, out, _ = run(capfd, *command)
-    assert (status, "! refused: graph.node[0]" in out) == (1, True)
+    assert (status, "refused: graph.node[0]" in out) == (1, True)
     done = (
         0,
         (
-            f"after the fix 1 subtraction is not right on {IREE} and tolerated: 1 subnormal\n"
+            f"~ nothing to fix for {IREE}: its subtraction differs, which is tolerated\n(subnormal)\n"
+            f"1 of 1 subtractions still differs on {IREE} (tolerated): subnormal\n"
             f"float.onnxtxt → o.onnx for {IREE}\n"
-            f"~ nothing to fix for {IREE}: its subtraction differs, which is tolerated (subnormal)\n"
         ),
         "",
     )

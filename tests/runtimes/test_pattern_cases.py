@@ -123,6 +123,24 @@ def test_a_witness_shows_the_worst_where_each_of_its_numbers_fills_an_input():
     assert shown == [str(found.witness.got), str(found.witness.expected)]
 
 
+def test_a_witness_of_a_reduction_has_the_row_that_it_reduces():
+    """Equal numbers are summed without a rounding, so that a number that fills an input shows nothing."""
+
+    def exact(kinds, feeds):
+        if kinds != ["ReduceSum", "Sub"]:
+            return None
+        x, b = (feeds[name].astype(np.float64) for name in ("t_in0", "b"))
+        with np.errstate(all="ignore"):
+            return (x.sum(axis=-1, keepdims=True) - b).astype(np.float32)
+
+    found = answer("ReduceSum(x) - x", Evaluated(exact))[EVERY]
+    *row, b = map(np.float32, found.witness.operands)
+    assert len(row) == 16
+    assert found.witness.got == np.float32(np.sum(row, dtype=np.float64) - np.float64(b))
+    assert found.witness.expected != found.witness.got
+    assert abs(found.witness.expected - found.witness.got) < 1e-6
+
+
 def test_a_rounding_trick_that_is_folded_away_is_seen():
     def folded(kinds, feeds):
         return next(iter(feeds.values())) if kinds == ["Add", "Sub"] else None

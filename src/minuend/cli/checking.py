@@ -51,7 +51,7 @@ class _WithRuns(Verb):
 @options.targets("T[,T…]", "Runtimes, as ov@2026.4, or measured files.")
 @click.option("--exact", is_flag=True, help="Refuse releases that were not measured.")
 @click.option("--strict", is_flag=True, help="What documents do not say is unknown.")
-@click.option("--cpu", metavar="SET", help="The newest instruction set of the processor, as avx2.")
+@click.option("--cpu", metavar="SET", help="Its newest instruction set, as avx2.")
 @options.hint
 @click.option("--fail-on", metavar="V[,V…]", multiple=True, help="Verdicts that end in status 1.")
 @options.tolerate

@@ -12,7 +12,7 @@ from minuend.child import SECONDS, Limits
 from minuend.cli import options
 from minuend.cli.arguments import files, items, path, size
 from minuend.cli.options import Known
-from minuend.cli.printing import complain, report_lines, show_json, show_lines
+from minuend.cli.printing import complain, report_lines, show, show_json
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.core.limits import MAX_BYTES
@@ -143,7 +143,7 @@ def fix(
 
     With --assume, and the same in minuend.toml, subtractions are judged as check judges them; what was assumed is said.
     """
-    from minuend.cli.pages.fixing import first_lines, fix_json, fix_lines
+    from minuend.cli.pages.fixing import Command, fix_json, fix_page, written_line
     from minuend.judging.gate import assumed_of_one, usual_hint, usual_tolerances
     from minuend.models.opening import check_output_path, open_model
     from minuend.rewriting.fixing import fix as fix_model
@@ -173,10 +173,11 @@ def fix(
     if not as_json:
         values = {"--overflow": [overflow] if overflow != "wrap" else [], "--accept": accept, "--tolerate": tolerate}
         given = [word for name, some in values.items() for one in some for word in (name, one)]
-        show_lines(first_lines(fixed, model, out, [*known.written, *given, *(["--partial"] if partial else [])]))
+        given += [*(["--partial"] if partial else []), *(["--no-run"] if no_run else [])]
+        show(fix_page(fixed, Command(model, out, [*known.written, *given])))
     if written:
         fixed.save(written)
-    report_lines(as_json, lambda: fix_json(fixed, model, written), lambda: fix_lines(fixed, model, written))
+    report_lines(as_json, lambda: fix_json(fixed, model, written), lambda: [written_line(fixed, model, written)])
     return FINDINGS if fixed.failed or fixed.differs else FINE
 
 

@@ -29,9 +29,7 @@ junit = click.option("--junit", type=path, metavar="FILE", help="Write a JUnit r
 
 hint = click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
 
-tolerate = click.option(
-    "--tolerate", metavar="S[,S…]", multiple=True, help="Severities that do not count; by default sign-of-zero."
-)
+tolerate = click.option("--tolerate", metavar="S[,S…]", multiple=True, help="Severities not counted (sign-of-zero).")
 
 operator = click.option(
     "--operator",

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
-from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported
+from minuend.errors import LimitExceeded, MinuendError, SpecError, Unsupported, listed, shown
 from minuend.judging import pattern_operands
 from minuend.judging.constant_operands import can_make
 from minuend.judging.contract import Tally, contracted
@@ -34,6 +34,7 @@ from minuend.runtimes import registry
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.model_runs import (
+    BINARY,
     DIMS,
     ORDINARY,
     SMALL,
@@ -42,6 +43,7 @@ from minuend.runtimes.model_runs import (
     beyond_inputs,
     check_size,
     make_inputs,
+    only_nan,
     query_model,
     with_operands,
 )
@@ -126,7 +128,7 @@ def turns(
     if inputs is not None:
         return [Turn(inputs, GIVEN, TRACING.required(model.dialect).trace(model, inputs))]
     check_size(model)
-    first = _made(model, (ORDINARY, SMALL), assumed)
+    first = _made(model, (ORDINARY, SMALL, BINARY), assumed)
     bounds = Bounds(first.trace)
     if not first.inputs or not any(bounds.exact(key) for key in first.trace.outputs.values()):
         return [first]
@@ -169,19 +171,34 @@ def _of_known(model: Model, first: Turn, known: Mapping[str, Sequence[float]], a
 
 
 def _made(model: Model, kinds: Iterable[str], assumed: Assumptions) -> Turn:
-    """Inputs of the first kind and the first length of unknown dims with which the model runs."""
+    """Inputs of the first kind and the first length of unknown dims with which the model runs.
+
+    Those of which all elements of an output are NaN are taken where there are no others.
+    """
     failure: MinuendError | None = None
+    silent: Turn | None = None
     stopped: set[str] = set()
     for kind, dim in itertools.product(kinds, DIMS):
         if kind in stopped:
             continue
         made = make_inputs(model, tuple(TYPES) if kind == WILD else (), 0, dim, kind, assumed)
         try:
-            return Turn(made, kind, TRACING.required(model.dialect).trace(model, made, wide=kind != WILD))
+            found = Turn(made, kind, TRACING.required(model.dialect).trace(model, made, wide=kind != WILD))
         except MinuendError as error:
             failure = failure or error
             stopped |= {kind} if isinstance(error, LimitExceeded) else set()  # which takes minutes
+            continue
+        if kind == WILD or not _only_nan(found):
+            return found
+        silent, stopped = silent or found, stopped | {kind}
+    if silent is not None:
+        return silent
     raise Unsupported(f"{failure}; the inputs were made, and --input gives others") from failure
+
+
+def _only_nan(turn: Turn) -> list[str]:
+    """The outputs all elements of which are NaN."""
+    return only_nan({name: turn.trace.values[key] for name, key in turn.trace.outputs.items()})
 
 
 def _expecting(original: Model, turn: Turn) -> Trace:
@@ -249,6 +266,10 @@ def tried(
         if inputs is not None and isinstance(error, SpecError):
             raise
         return Tried(replace(trial, unlike=f"there is nothing to compare with: {error}"), {})
+    if silent := [name for name in _only_nan(ran[0]) if all(name in _only_nan(turn) for turn in ran)]:
+        names = listed(map(shown, silent), "and")
+        note = f"all elements of {names} are NaN with these inputs, so that little is compared; --input gives others"
+        trial = replace(trial, notes=(*trial.notes, note))
     with Runtime(target.runtime) as runtime:
         return _compared(model, runtime, ran, found, trial, patterns)
 

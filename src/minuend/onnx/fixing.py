@@ -113,6 +113,7 @@ class OnnxWork(Work):
             others = [Refusal(place, "", "", why, "") for place, why in refusal.nodes.items() if place not in known]
             self.refused += [one for one in others if one.reason not in known]
             self.changes.clear()
+            self.rewritten.clear()
             self.touched.clear()
             self._moved.clear()
             self.changed = False

@@ -94,7 +94,7 @@ def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help
         work.run()
     except MinuendError:
         return {}
-    refused = _refused(work)
+    refused = work.places_refused
     hint = "" if options.hint or not refused else next(iter(quirks(target.runtime).hints), "")
     with_hint = _refused_with(hint, fixing.work, model, options) if hint else refused
     found: dict[str, Help] = {}
@@ -102,10 +102,6 @@ def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help
         helping = hint if place in refused and place not in with_hint else ""
         found[place] = Help(place not in refused, helping, bool(with_hint if helping else refused), own)
     return found
-
-
-def _refused(work: Work) -> Collection[str]:
-    return {place for one in work.refused for place in (one.location, *one.others)}
 
 
 def _refused_with(
@@ -117,7 +113,7 @@ def _refused_with(
         work.run()
     except MinuendError:
         return {one.where for one in work.occurrences()}
-    return _refused(work)
+    return work.places_refused
 
 
 def _assumable(occurrence: Occurrence, model: Model, work: Work) -> Iterator[Assumable]:

@@ -28,7 +28,7 @@ from minuend.rewriting.deviations import WRONG
 from minuend.rewriting.options import Rewriting
 from minuend.rewriting.remaining import Recommended, recommended, remaining
 from minuend.rewriting.verification import Comparison, compare
-from minuend.rewriting.work import FIXING, Refusal, Work
+from minuend.rewriting.work import FIXING, Refusal, Rewritten, Work
 from minuend.runtimes import targets
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.targets import Target
@@ -45,11 +45,12 @@ class Fixed:
 
     Attributes:
         model: an ``onnx.ModelProto`` or a :class:`minuend.openvino.Model`.
-        changes: what was done, a sentence each; none where there was nothing to do.
+        changes: what was done, a sentence each; none where there was nothing to do. rewritten: the subtractions that
+            were rewritten, whose sentences are among the changes.
         refused: what could not be done. notes: that there was nothing to do, and which subtractions are left that are
             not known to be right.
-        untouched: how many subtractions were right as they are. touched: the element types of those that were
-            rewritten.
+        total: how many subtractions the model has. untouched: how many of them stay as they are.
+        touched: the element types of those that were rewritten.
         target: the target's name. overflow: the policy.
         comparison: the results of the fixed model on the target, those of its rewritten subtractions among them;
             ``None`` where it was not run.
@@ -59,7 +60,7 @@ class Fixed:
         warning: that the target's release is not measured, and which one's verdicts are used; else ``""``.
         remaining: the subtractions of the fixed model that are not right on the target, those that are tolerated among
             them. hint: the precision hint that the target gets.
-        settings: settings of the runtime with which fewer subtractions need a rewrite, or none does.
+        settings: settings of the runtime with which fewer subtractions need a rewrite, or a rewrite helps more.
     """
 
     model: Any
@@ -78,6 +79,8 @@ class Fixed:
     remaining: tuple[Finding, ...] = ()
     hint: str = ""
     settings: tuple[Recommended, ...] = ()
+    rewritten: tuple[Rewritten, ...] = ()
+    total: int = 0
 
     @property
     def differs(self) -> bool:
@@ -188,11 +191,13 @@ def _fixed(original: Model, options: Rewriting) -> Fixed:
         whole=whole,
         opened=fixed,
         original=original,
-        notes=(*(work.unknown or (() if work.changes else (_nothing(work),))), *_granted(options.assumed)),
+        notes=(*_notes(work), *_granted(options.assumed)),
         warning="" if options.runtime is None else options.runtime.warning,
         remaining=tuple(remaining(work)),
         hint=options.hint,
-        settings=tuple(recommended(original, options)),
+        settings=tuple(recommended(original, options, len(work.places_refused))),
+        rewritten=tuple(work.rewritten),
+        total=work.total,
     )
 
 
@@ -287,10 +292,12 @@ def _check_dialect(model: Model, options: Rewriting) -> None:
         raise SpecError("targets", f"{name} is an {other.counted}, and the model is {models}{instead}")
 
 
+def _notes(work: Work) -> list[str]:
+    return work.unknown or ([] if work.changes or work.refused else [_nothing(work)])
+
+
 def _nothing(work: Work) -> str:
     target = work.options.name
-    if work.refused:
-        return f"nothing: what {target} gets wrong here is refused"
     if not work.left:
         return f"nothing to fix for {target}: the model has no subtraction"
     if work.tolerated:

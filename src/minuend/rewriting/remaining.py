@@ -20,18 +20,19 @@ from minuend.runtimes.reasons import Setting
 
 @dataclass(frozen=True, slots=True)
 class Recommended:
-    """A setting of the target's runtime with which subtractions are right that are wrong without it.
+    """A setting of the target's runtime with which subtractions are right, or can be rewritten, that are not without.
 
     Attributes:
         hint: the precision hint that stands for it. setting: its names and values.
-        helped: how many subtractions it makes right. wrong: how many are wrong without it.
-        partly: whether a rewriting with it refuses some of the others.
+        helped: how many subtractions it makes right. wrong: how many are wrong without it, and not tolerated.
+        rewritten: how many of the others a rewriting with it repairs. partly: whether that refuses some.
     """
 
     hint: str
     setting: Setting
     helped: int
     wrong: int
+    rewritten: int = 0
     partly: bool = False
 
 
@@ -50,21 +51,33 @@ def remaining(work: Work) -> Iterator[Finding]:
             yield finding
 
 
-def recommended(model: Model, options: Rewriting) -> Iterator[Recommended]:
-    """Yield the settings with which subtractions of a model are right that are wrong without, each with how many."""
+def recommended(model: Model, options: Rewriting, refused: int) -> Iterator[Recommended]:
+    """Yield the settings with which subtractions of a model are right, or fewer are refused; each with how many.
+
+    Args:
+        model: as it was read. options: those of fix. refused: how many subtractions are refused without a setting.
+    """
     target = options.runtime
     if target is None or options.hint:
         return
-    for hint in quirks(target.runtime).hints:
-        found = list(occurrences(model, options.assumed))
-        wrong = [one for one in found if judge(one, target).verdict == "different-numbers"]
-        helped = sum(judge(one, target, hint=hint).verdict == "ok" for one in wrong)
-        if helped:
-            partly = helped < len(wrong) and _refuses(model, replace(options, hint=hint))
-            yield Recommended(hint, setting_of(target.runtime, hint), helped, len(wrong), partly)
+    found = list(occurrences(model, options.assumed))
+    wrong = [one for one in found if _counts(judge(one, target), options)]
+    for hint in quirks(target.runtime).hints if wrong else ():
+        left = [one for one in wrong if not _right(judge(one, target, hint=hint), options)]
+        helped, rewritten, partly = len(wrong) - len(left), 0, False
+        if left:
+            work = FIXING.required(model.dialect).work(model, replace(options, hint=hint))
+            work.run()
+            rewritten, partly = len(work.rewritten), bool(work.refused)
+            if not helped and len(work.places_refused) >= refused:
+                continue
+        yield Recommended(hint, setting_of(target.runtime, hint), helped, len(wrong), rewritten, partly)
 
 
-def _refuses(model: Model, options: Rewriting) -> bool:
-    work = FIXING.required(model.dialect).work(model, options)
-    work.run()
-    return bool(work.refused)
+def _counts(finding: Finding, options: Rewriting) -> bool:
+    """Whether numbers differ that are not tolerated."""
+    return finding.verdict == "different-numbers" and not _right(finding, options)
+
+
+def _right(finding: Finding, options: Rewriting) -> bool:
+    return finding.verdict == "ok" or options.tolerate.of(finding.target).covers(finding) is not None

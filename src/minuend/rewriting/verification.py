@@ -16,7 +16,17 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes import registry
-from minuend.runtimes.model_runs import DIMS, Array, beyond_inputs, check_size, make_inputs, query_model
+from minuend.runtimes.model_runs import (
+    BINARY,
+    DIMS,
+    SMALL,
+    Array,
+    beyond_inputs,
+    check_size,
+    make_inputs,
+    only_nan,
+    query_model,
+)
 from minuend.runtimes.running import Runtime
 from minuend.standards.node import Node
 
@@ -167,18 +177,26 @@ def _expected(
 ) -> tuple[dict[str, Array], Mapping[str, object], str]:
     """Inputs, what this package computes of them, and why it does not.
 
-    Large numbers fail as indices or counts, and some dims may not be long: then smaller ones are tried.
+    Large numbers fail as indices or counts, and some dims may not be long: then smaller ones are tried. Where all
+    elements of an output are NaN, integers are zeros and ones, as masks have them.
     """
     failure: MinuendError | None = None
     inputs: dict[str, Array] = {}
     for types, dim in itertools.product((touched, ()), DIMS):
         if isinstance(failure, LimitExceeded) and (types or dim != DIMS[0]):
             continue
-        inputs = make_inputs(model, types, attempt, dim, assumed=assumed)
+        inputs = make_inputs(model, types, attempt, dim, SMALL, assumed)
         try:
-            return inputs, model.run(inputs), ""
+            expected = model.run(inputs)
         except MinuendError as error:
             failure = error
+            continue
+        if only_nan(expected):
+            with contextlib.suppress(MinuendError):
+                other = make_inputs(model, types, attempt, dim, BINARY, assumed)
+                found = model.run(other)
+                inputs, expected = (inputs, expected) if only_nan(found) else (other, found)
+        return inputs, expected, ""
     if isinstance(failure, LimitExceeded):
         raise failure
     return inputs, {}, f"this package cannot run the model ({failure})"

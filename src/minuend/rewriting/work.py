@@ -45,7 +45,34 @@ class Refusal:
         return f"{text}; {self.instead}" if self.instead else text
 
 
-_PROGRESS = ("changes", "refused", "left", "tolerated", "unknown", "touched", "spots", "changed", "written")
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A subtraction that was rewritten.
+
+    Attributes:
+        location: its place. what: what became what. reason: why.
+    """
+
+    location: str
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.location}: {self.what}, because {self.reason}"
+
+
+_PROGRESS = (
+    "changes",
+    "rewritten",
+    "refused",
+    "left",
+    "tolerated",
+    "unknown",
+    "touched",
+    "spots",
+    "changed",
+    "written",
+)
 """What is recorded while a model is rewritten."""
 
 
@@ -54,7 +81,8 @@ class Work(ABC):
 
     Attributes:
         options: what it is fixed for. model: the model as it is now.
-        changes, refused: so far. left: how many subtractions stay as they are. tolerated: the places of those of them
+        changes, rewritten, refused: so far; each rewritten subtraction is a change. total: how many subtractions there
+            are. left: how many subtractions stay as they are. tolerated: the places of those of them
             that differ and are tolerated, with the severity. unknown: a sentence for each of them whose result on the
             target is not known. touched: the element types of those that were rewritten.
             spots: where those can be watched. changed: whether the model is another one now.
@@ -67,7 +95,9 @@ class Work(ABC):
     def __init__(self, options: Rewriting) -> None:
         self.options = options
         self.changes: list[str] = []
+        self.rewritten: list[Rewritten] = []
         self.refused: list[Refusal] = []
+        self.total = 0
         self.left = 0
         self.tolerated: list[tuple[str, Severity]] = []
         self.unknown: list[str] = []
@@ -108,6 +138,11 @@ class Work(ABC):
         """Return the model as it is now, with the types of what was written."""
         return self.model
 
+    @property
+    def places_refused(self) -> Collection[str]:
+        """The places of the subtractions that are refused."""
+        return {place for one in self.refused for place in (one.location, *one.others)}
+
     # ---- occurrences ------------------------------------------------------------------------------------------
 
     def occurrences(self) -> list[Occurrence]:
@@ -118,6 +153,7 @@ class Work(ABC):
         """Replace every occurrence that the target gets wrong."""
         rewriter = self.rewriter()
         found = self.occurrences()
+        self.total = len(found)
         unread = "" if self.options.runtime is None else reads_none(self.model, self.options.runtime)
         for occurrence in found:
             rejected = self.rejected.get(occurrence.where, {})
@@ -162,7 +198,9 @@ class Work(ABC):
         self.changed = True
         self.touched[request.node.a.dtype] = None
         dtype = request.node.a.dtype
-        self.changes.append(f"{occurrence.where}: {occurrence.op} of {dtype} {written.words}, because {choice.reason}")
+        what = f"{occurrence.op} of {dtype} {written.words}"
+        self.rewritten.append(Rewritten(occurrence.where, what, choice.reason))
+        self.changes.append(str(self.rewritten[-1]))
         self.written |= dict.fromkeys(written.operators, (occurrence.where, name))
         self.spots += [] if written.spot is None else [written.spot]
 

@@ -31,6 +31,9 @@ DIMS = (37, 5, 1)
 WILD, ORDINARY, SMALL = "edges and random bits", "ordinary numbers", "small numbers"
 """Kinds of numbers: all of a type; those that models are made for; those that are indices or counts as well."""
 
+BINARY = "ordinary numbers with integers of 0 and 1"
+"""Integers as masks have them: of any other number a mask often makes infinities."""
+
 _MEETING = 3
 """How many inputs' numbers meet each other."""
 
@@ -75,6 +78,21 @@ def make_inputs(
     return made
 
 
+def only_nan(arrays: Mapping[str, Any]) -> list[str]:
+    """Return the names of the arrays of floats whose elements are all NaN: equal ones show nothing.
+
+    >>> only_nan({"x": np.array([np.nan, np.nan]), "y": np.array([np.nan, 1]), "z": np.array([1]), "e": np.array([])})
+    ['x']
+    """
+    found = {name: getattr(value, "codes", value) for name, value in arrays.items()}
+    return [name for name, one in found.items() if isinstance(one, np.ndarray) and one.size and _only_nan(one)]
+
+
+def _only_nan(array: Array) -> bool:
+    row = of_numpy(array.dtype)
+    return row is not None and not row.is_integer and bool(np.isnan(array.astype(np.float32)).all())
+
+
 def with_operands(
     made: Mapping[str, Array], known: Mapping[str, Sequence[float]], turn: int = 0, assumed: Assumptions = NONE
 ) -> dict[str, Array]:
@@ -117,7 +135,9 @@ def _elements(element: ElementType | None, count: int, kind: str, source: random
     rng = np.random.default_rng(source.getrandbits(64))
     if element is None:
         return rng.integers(0, 2, count).astype(np.bool_)
-    if kind == ORDINARY:
+    if kind == BINARY and element.is_integer:
+        return rng.integers(0, 2, count).astype(element.memory)
+    if kind in (ORDINARY, BINARY):
         return _ordinary(element, count, rng)
     if kind == SMALL:
         high = min(element.limits[1], 3) if element.is_integer else 8

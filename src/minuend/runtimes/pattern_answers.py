@@ -259,7 +259,19 @@ def _number(array: Array, place: int) -> float:
 
 
 def _with_witness(found: Deviating, ran: Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
-    """An answer with a witness: numbers that show the deviation where each fills an input."""
+    """An answer with a witness: numbers that show the deviation where each fills an input.
+
+    Where none does, as in a mean of equal numbers, those along the last axis are tried, which each row then has.
+    """
+    answer = _shown_by_filling(found, ran, case, runtime, form, built)
+    last = (len(ran.got.codes.shape) - 1,)
+    if answer.witness is None and built.axes != last and last[0] >= 0:
+        answer = _shown_by_filling(found, ran, case, runtime, form, replace(built, axes=last))
+    return answer
+
+
+def _shown_by_filling(found: Deviating, ran: Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
+    """An answer with a witness: what elements of the result are made of all over the inputs, where that shows it."""
     answer, only = found.answer, found.answer.only
     for place in found.places[:_TRIED]:
         fed = {
@@ -287,13 +299,22 @@ def _filled(ran: Ran, name: str, place: int, axes: Collection[int]) -> Array:
 def _along(array: Array, place: int, axes: Collection[int], shape: tuple[int, ...]) -> Array:
     """The elements of an array along axes through an element of a result, with an axis for each of the result's."""
     (spread,) = _spread([array], {}, shape)
-    if spread is None:
-        return np.asarray(array.reshape(-1)[place % array.size])
     index = np.unravel_index(place, shape)
+    if spread is None:
+        reduced = array.ndim == len(shape) and all(many in (n, 1) for n, many in zip(array.shape, shape, strict=True))
+        if axes and reduced:
+            row: Array = array[tuple(_all_or_one(int(k), many) for k, many in zip(index, shape, strict=True))]
+            return row
+        return np.asarray(array.reshape(-1)[place % array.size])
     kept: Array = spread[
         tuple(slice(None) if i in axes else slice(int(one), int(one) + 1) for i, one in enumerate(index))
     ]
     return kept if axes else kept.reshape(())
+
+
+def _all_or_one(place: int, many: int) -> slice:
+    """All along an axis of which a result has one element, as behind a reduction; else the one at a place."""
+    return slice(None) if many == 1 else slice(place, place + 1)
 
 
 def _shown(case: GraphCase, built: Built, ran: Ran) -> Answer | None:

@@ -1,87 +1,184 @@
-"""``fix``: what was fixed, what was refused, and what the target answered."""
+"""``fix``: what was fixed, what was refused, what still differs, and what the target answered."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from minuend.cli.pages.runs import run_lines
+from minuend.cli.pages.layout import Labelled, Page, Part, aligned
+from minuend.cli.pages.runs import outcome, run_lines
 from minuend.cli.words import counted
+from minuend.errors import listed
 from minuend.judging.contract import Tally
+from minuend.plain import grouped
 
 if TYPE_CHECKING:
     from minuend.rewriting.fixing import Fixed
+    from minuend.rewriting.remaining import Recommended
     from minuend.rewriting.verification import Comparison
     from minuend.runtimes.finding import Finding
-    from minuend.runtimes.trials import Trial
+    from minuend.runtimes.reasons import Setting
+
+_MOST = 3
+"""Nodes that are named of those of which the same is shown."""
 
 
-def first_lines(fixed: Fixed, source: str, out: str, given: Sequence[str] = ()) -> Iterator[str]:
-    """Show what to know before anything is written: settings that help more, and what still differs.
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the command line was about, for the commands of its page.
 
-    Args:
-        fixed: what was done. source, out: the paths of the model and of the output. given: other options.
+    Attributes:
+        model, out: the paths of the model and of the output. options: what else was given.
     """
+
+    model: str
+    out: str
+    options: Sequence[str] = ()
+
+    def again(self, target: str, *more: str) -> str:
+        """Return the command line with more options."""
+        words = ["minuend", "fix", self.model, "--target", target, *self.options]
+        added = [word for word in more if word not in self.options]
+        return shlex.join([*words, *added, "-o", self.out])
+
+
+# ---- before anything is written ----------------------------------------------------------------------------------
+
+
+def fix_page(fixed: Fixed, command: Command) -> Page:
+    """Show what was done, and what of the whole model still differs, before it is written."""
+    page: list[Part] = [*_recommended(fixed, command), *_rewritten(fixed), *_refused(fixed)]
+    sentences = {str(one) for one in fixed.rewritten}
+    page += [f"~ {line}" for line in (*fixed.changes, *fixed.notes) if line not in sentences]
+    page += [fixed.warning] if fixed.warning else []
+    page += _ran(fixed)
+    return [*page, *_summary(fixed)]
+
+
+def _recommended(fixed: Fixed, command: Command) -> Iterator[Part]:
+    """Settings that help more than a rewrite, and the rewrite of what is left with them."""
     for one in fixed.settings:
-        yield (
-            f'recommended first: compile_model(model, "CPU", {json.dumps(dict(one.setting))}), with which {one.helped} '
-            f"of {counted(one.wrong, 'wrong subtraction')} {'is' if one.helped == 1 else 'are'} right without a rewrite"
-        )
-        if one.helped < one.wrong:
-            partly = ["--partial"] if one.partly and "--partial" not in given else []
-            options = ["--target", fixed.target, *given, *partly, "--hint", one.hint, "-o", out]
-            yield f"to fix what is left then: {shlex.join(['minuend', 'fix', source, *options])}"
-    wrong = [one for one in fixed.remaining if one.verdict != "unknown"]
-    for tolerated in (False, True):
-        found = [one for one in wrong if (one.tolerated is not None) == tolerated]
-        kinds = Counter(
-            one.severity or "severity unknown" if one.verdict == "different-numbers" else one.verdict for one in found
-        )
-        kind = ", ".join(f"{count} {name}" for name, count in kinds.items())
-        yield from _left(found, f"not right on {fixed.target}{' and tolerated' if tolerated else ''}: {kind}")
-    unknown = [one for one in fixed.remaining if one.verdict == "unknown"]
-    yield from _left(unknown, f"not known to be right on {fixed.target}")
+        yield f"recommended first: {_helps(one)}"
+        more = ["--hint", one.hint, *(["--partial"] if one.partly else [])]
+        todo = [_compiled(one.setting), *([command.again(fixed.target, *more)] if one.rewritten else [])]
+        yield from _labelled("do", todo, commands=True)
 
 
-def _left(found: Sequence[Finding], what: str) -> Iterator[str]:
-    """What is said of the subtractions that are left, where there are some."""
-    if found:
-        yield f"after the fix {counted(len(found), 'subtraction')} {'is' if len(found) == 1 else 'are'} {what}"
+def _helps(one: Recommended) -> str:
+    count = f"{one.helped} of {counted(one.wrong, 'wrong subtraction')} {'is' if one.helped == 1 else 'are'}"
+    if one.helped == one.wrong:
+        count = "the wrong subtraction is" if one.wrong == 1 else f"all {one.wrong} wrong subtractions are"
+    if one.helped:
+        then = f"; a rewrite with it repairs {one.rewritten} more" if one.rewritten else ""
+        return f"a setting with which {count} right without a rewrite{then}"
+    return f"a setting with which a rewrite repairs {one.rewritten} of {counted(one.wrong, 'wrong subtraction')}"
 
 
-def _compared(comparison: Comparison, whole: Trial | None) -> Iterator[str]:
+def _rewritten(fixed: Fixed) -> Iterator[Part]:
+    """What was rewritten, those together that became the same for one reason."""
+    for (what, why), places in grouped(((one.what, one.reason), one.location) for one in fixed.rewritten).items():
+        yield f"rewritten: {_places(places)}"
+        yield from _labelled("as", [what])
+        yield from _labelled("why", [why])
+
+
+def _refused(fixed: Fixed) -> Iterator[Part]:
+    for one in fixed.refused:
+        yield f"refused: {_places([one.location, *one.others])}"
+        yield from _labelled("why", [one.reason])
+        yield from _labelled("do", [one.instead] if one.instead else [])
+
+
+def _places(places: Sequence[str]) -> str:
+    more = [f"{len(places) - _MOST} more"] if len(places) > _MOST else []
+    named = listed([*places[:_MOST], *more], "and")
+    return named if len(places) == 1 else f"{counted(len(places), 'subtraction')} ({named})"
+
+
+def _labelled(word: str, lines: Iterable[str], *, commands: bool = False) -> Iterator[Labelled]:
+    label, _ = aligned([f"  {word}: ", "  why: "])
+    for i, line in enumerate(lines):
+        yield Labelled(" " * len(label) if i else label, line, command=commands)
+
+
+def _compiled(setting: Setting) -> str:
+    return f'compile_model(model, "CPU", {json.dumps(dict(setting))})'
+
+
+# ---- runs --------------------------------------------------------------------------------------------------------
+
+
+def _ran(fixed: Fixed) -> Iterator[str]:
+    """What came of the rewritten subtractions, and of the whole model."""
+    whole = fixed.whole
+    if fixed.comparison is not None:
+        yield from _compared(fixed.comparison, fixed)
+    if whole is not None:
+        first, *more = run_lines(whole, "the fixed model")
+        if whole.ok:
+            yield f"{first} {'; '.join(line.removeprefix('~ ') for line in more)}"
+        else:
+            yield from (first, *more)
+
+
+def _compared(comparison: Comparison, fixed: Fixed) -> Iterator[str]:
     """What came of the rewritten subtractions, and of the outputs where the run of the whole model says no more."""
+    whole = fixed.whole
     if whole is None or whole.refused or whole.unlike or (whole.ok and not comparison.outputs.different):
         yield str(comparison)
     elif comparison.subtractions.elements:
         yield str(replace(comparison, outputs=Tally()))
 
 
-def fix_lines(fixed: Fixed, source: str, written: str) -> list[str]:
-    """Show what was fixed and what was refused, a line each; ``written`` is the file, ``""`` for none."""
-    lines = [f"{source} → {written} for {fixed.target}" if written else f"{source} for {fixed.target}"]
-    lines[0] += ", where its results still differ" if fixed.differs else ""
-    lines += [fixed.warning] if fixed.warning else []
-    lines += [f"~ {change}" for change in (*fixed.changes, *fixed.notes)]
-    lines += [f"! refused: {refusal}" for refusal in fixed.refused]
+# ---- what still differs ------------------------------------------------------------------------------------------
+
+
+def _summary(fixed: Fixed) -> Iterator[str]:
+    """How many subtractions still differ, as they are judged, and how many outputs, as they ran."""
     if fixed.untouched and fixed.touched:
-        lines.append(
-            f"{counted(fixed.untouched, 'subtraction')} left as {'it is' if fixed.untouched == 1 else 'they are'}"
-        )
-    if fixed.comparison is not None:
-        lines += _compared(fixed.comparison, fixed.whole)
-    if fixed.whole is not None:
-        whole = list(run_lines(fixed.whole, "the fixed model"))
-        if fixed.whole.ok:
-            whole = [f"{whole[0]} {'; '.join(line.removeprefix('~ ') for line in whole[1:])}"]
-        lines += whole
+        yield f"{counted(fixed.untouched, 'subtraction')} left as {'it is' if fixed.untouched == 1 else 'they are'}"
+    wrong = [one for one in fixed.remaining if one.verdict != "unknown"]
+    for tolerated in (False, True):
+        found = [one for one in wrong if (one.tolerated is not None) == tolerated]
+        if found:
+            differ = "differs" if len(found) == 1 else "differ"
+            mark = " (tolerated)" if tolerated else ""
+            yield f"{len(found)} of {fixed.total} subtractions still {differ} on {fixed.target}{mark}: {_kinds(found)}"
+    unknown = sum(one.verdict == "unknown" for one in fixed.remaining)
+    if unknown:
+        yield f"{unknown} of {fixed.total} subtractions {'is' if unknown == 1 else 'are'} unknown on {fixed.target}"
+    if fixed.whole is not None and not fixed.whole.ok:
+        yield f"run of the fixed model on {fixed.whole.runtime}: {outcome(fixed.whole)}"
+
+
+def _kinds(found: Iterable[Finding]) -> str:
+    kinds = Counter(
+        one.severity or "severity unknown" if one.verdict == "different-numbers" else one.verdict for one in found
+    )
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return listed([f"{count} {name}" for name, count in kinds.items()], "and")
+
+
+def written_line(fixed: Fixed, source: str, written: str) -> str:
+    """Show what was written; ``written`` is the file, ``""`` for none."""
     if not written:
-        lines.append(f"nothing written{'; --partial writes what could be fixed' if fixed.touched else ''}")
-    return lines
+        partly = "; --partial writes what could be fixed" if fixed.touched else ""
+        return f"nothing written for {fixed.target}{partly}"
+    differs = ", where its results still differ" if fixed.differs else ""
+    return f"{source} → {written} for {fixed.target}{_set(fixed)}{differs}"
+
+
+def _set(fixed: Fixed) -> str:
+    """The setting that the fixed model needs."""
+    from minuend.runtimes.quirks import quirks
+
+    setting = quirks(fixed.target.partition("@")[0]).hints.get(fixed.hint, {}) if fixed.hint else {}
+    return "".join(f" with {name}={value}" for name, value in setting.items())
 
 
 def fix_json(fixed: Fixed, source: str, written: str) -> dict[str, Any]:
@@ -100,7 +197,13 @@ def fix_json(fixed: Fixed, source: str, written: str) -> dict[str, Any]:
         "differs": fixed.differs,
         "remaining": [one.to_json() for one in fixed.remaining],
         "settings": [
-            {"hint": one.hint, "setting": dict(one.setting), "helped": one.helped, "wrong": one.wrong}
+            {
+                "hint": one.hint,
+                "setting": dict(one.setting),
+                "helped": one.helped,
+                "wrong": one.wrong,
+                "rewritten": one.rewritten,
+            }
             for one in fixed.settings
         ],
         "comparison": fixed.comparison,

@@ -29,7 +29,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
 )
 """What a cell says → its colour, where there are colours."""
 
-_WORD = re.compile(r"""(?:--?[a-z][a-z-]* )?(?:'[^']*'|"[^"]*"|[^ '"])+""")
+_WORD = re.compile(r"""(?:--?[a-z][a-z-]* (?!-))?(?:'[^']*'|"[^"]*"|[^ '"])+""")
 """A word of a command line, an option with its value."""
 
 _MEASURING = 1_000_000  # columns; rich never finds a table wider than its console

@@ -90,7 +90,7 @@ def _causes(trial: Trial) -> Iterator[str]:
         yield f"correct with {listed(trial.gone)}"
     elif trial.switches and any(one.different for one in trial.outputs):
         yield f"the same with {listed(trial.switches, 'and with')}"
-    if any(one.allowed is not None for one in trial.outputs):
+    if any(one.allowed is not None and one.unequal for one in trial.outputs):
         from minuend.judging.error_bounds import WORDS  # slow, and most checks run nothing
 
         yield f"allowed where operators round: {WORDS}"
