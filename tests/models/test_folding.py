@@ -14,6 +14,7 @@ STORED = {
     "tiny": np.float32([[1e-38, 1e-38, 1e-38]]),
     "zeros": np.float32([[0.0, -0.0, 0.0]]),
     "half": np.float16([[0.5, 0.1, 3.0]]),
+    "signalling": np.array([[0x7D00, 0x3C00, 0]], np.uint16).view(np.float16),  # the first a NaN that signals
     "whole": np.int32([[1, 2, 3]]),
     "shape": np.int64([3, 2]),
 }
@@ -61,6 +62,12 @@ def test_moved_elements_are_those_that_were_stored_in_their_order():
         ("Mul", ["half", "half"], "float16"),  # not a number of float16
         ("Add", ["w", "half"], "float32"),
         ("Add", ["w", "x"], "float32"),
+        ("Add", ["signalling", "signalling"], "float16"),
+        ("Neg", ["w", "w"], "float32"),  # more inputs, or fewer, than the operator has
+        ("Neg", ["w", "w", "w"], "float32"),
+        ("Sub", ["w"], "float32"),
+        ("Mul", ["w", "w", "w"], "float32"),
+        ("Identity", [], "float32"),
     ],
 )
 def test_what_is_not_known_to_the_bit_is_not_computed(operator, inputs, dtype):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from minuend.models.exact import is_exact
 from minuend.models.flow import Flow
 from minuend.models.fusions import NORMALISATIONS
 from minuend.models.matching import SHARED, THROUGH, WITHIN, matches
@@ -69,6 +70,16 @@ def test_a_subtraction_between_nodes_is_told_from_one_at_an_input_or_an_output()
     assert ("x - scalar", WITHIN) in around(steps, at=1, **known)
     assert ("x - scalar", "") in around(steps, at=1, outputs={"d"}, **known)
     assert ("x - scalar", "") in around(steps[1:], at=0, **known)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("operator", ["Cast", "DequantizeLinear", "QuantizeLinear", "Mul", "Where", "Concat", "Clip"])
+def test_an_operator_without_an_input_has_a_pattern_all_the_same(operator, dtype):
+    """A node of a model that is not valid."""
+    steps = [(operator, (), ("t",)), ("Sub", ("t", "y"), ("d",)), (operator, (), ()), ("Mul", ("d", "c"), ())]
+    known = {"constants": {"c"}, "dtypes": dict.fromkeys("tydc", dtype), "outputs": {"d"}}
+    assert any(operator in text for text, _ in around(steps, at=1, **known))
+    assert not is_exact(Flow(steps, (), dict.fromkeys("tyd", dtype)), "t")
 
 
 def test_both_sides_of_a_subtraction_are_told_apart():

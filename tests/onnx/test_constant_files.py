@@ -45,6 +45,12 @@ def constant(name: str, **stated: Any) -> Any:
     return helper.make_node("Constant", [], [name], **stated)
 
 
+def test_a_constant_without_an_output_is_no_tensor(tmp_path: Path) -> None:
+    nameless = constant("c", value_float=2.5)
+    del nameless.output[:]
+    assert [*open_tensors(model(tmp_path / "m.onnx", [numpy_helper.from_array(W, "W")], [nameless]))] == ["W"]
+
+
 def test_initializers_and_constants_are_tensors_by_name(tmp_path: Path) -> None:
     nodes = [
         constant("c", value=numpy_helper.from_array(W, "inner")),

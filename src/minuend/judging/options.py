@@ -84,8 +84,8 @@ class Judging:
         check_hint(self.hint, self.targets)
         if self.runs is not None and set(self.operators) != {SUBTRACT}:
             raise SpecError("run", "a run compares subtraction alone; leave out the run, or the other operators")
-        others = {one.only_up_to for one in self.targets} - {""}
-        if self.runs is not None and others and (others := others - {newest(processor())}):
+        limits = {one.only_up_to for one in self.targets} - {""} if self.runs is not None else set()
+        if others := limits and limits - {newest(processor())}:
             named = listed(sorted(others))
             raise SpecError("run", f"a run is on this processor, not on one up to {named}; leave out the run or cpu")
 

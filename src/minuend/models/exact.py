@@ -64,7 +64,9 @@ def _needs(flow: Flow, index: int) -> list[str] | None:
     """The values that have to be exact so that a node's result is; ``None`` where it is not."""
     operator, inputs, outputs = flow.steps[index]
     dtype = flow.dtypes.get(outputs[0]) if outputs else None
-    if operator == "Cast" and inputs:
+    if not inputs:  # of a model that is not valid
+        return None
+    if operator == "Cast":
         source = flow.dtypes.get(inputs[0])
         if source in _SMALL:
             return []

@@ -84,8 +84,8 @@ def _unrounded(operator: str, given: list[Array], dtype: np.dtype[Any]) -> Array
             return None  # runtimes lose the sign of some zeros
         if operator == "Cast":
             found = given[0].astype(np.float64)
-        elif operator in known:
-            if len(given) > 1 and not _joined_by_any_rule(*given):
+        elif operator in known and len(given) == known[operator].nin:
+            if len(given) == 2 and not _joined_by_any_rule(*given):
                 return None
             found = known[operator](*(one.astype(np.float32) for one in given))
         else:

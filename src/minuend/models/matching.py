@@ -100,8 +100,8 @@ class Match:
             the judged operator; ``None`` where they are not known.
         past: of an operator that is far and not reached: the operators of one way from the result out of the graph, all
             of them :data:`PLAIN`; ``None`` where there is no such way.
-        across: whether a product of a matrix is handed on to the judged operator, which has a constant along an axis
-            that is not the last.
+        across: whether a product of a matrix is handed on to the judged operator, which has four axes or more and a
+            constant along the second one.
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
             values in a graph that has quantised ones, too.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
@@ -510,9 +510,15 @@ def _has_tiny(flow: Flow, inputs: Sequence[str]) -> bool:
 
 
 def _has_across(flow: Flow, index: int) -> bool:
-    """Whether an operator has a constant whose elements lie along one axis, which is not the last."""
-    shapes = [flow.shapes.get(name) for name in flow.steps[index][1] if name in flow.folded]
-    return any(isinstance(one, tuple) and one[-1:] == (1,) and sum(dim != 1 for dim in one) == 1 for one in shapes)
+    """Whether an operator of four axes or more has a constant whose elements lie along the second one."""
+    _, operands, (result, *_) = flow.steps[index]
+    own = flow.shapes.get(result)
+    for shape in (flow.shapes.get(name) for name in operands if name in flow.folded):
+        if isinstance(shape, tuple) and sum(dim != 1 for dim in shape) == 1:
+            axes = len(shape) - next(i for i, dim in enumerate(shape) if dim != 1)  # those from it to the last
+            if axes > 2 and (not isinstance(own, tuple) or len(own) == axes + 1):
+                return True
+    return False
 
 
 _LEAST_NORMAL = 2.0**-126

@@ -42,7 +42,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     for proto in model.proto.graph.initializer:
         openers[proto.name] = functools.partial(opener, proto.name, proto)
     for node in model.proto.graph.node:
-        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output:
             openers[node.output[0]] = functools.partial(_of_node, opener, node)
     return TensorFile(path, NAMED, openers, sources=model.sources())
 

@@ -68,8 +68,8 @@ class Quirks:
             :data:`AS_VALUES` or :data:`ROUNDED_LAST`; ``""`` where that was not measured.
         right: :data:`MINUS_ZERO_KEPT` and the like → the releases of which that was measured.
         rescales: whether it makes one operator of QuantizeLinear and DequantizeLinear, and rounds otherwise then.
-        crosses: whether it takes a constant along another axis for one along the last, behind a product of a matrix
-            of an open shape, or refuses it.
+        crosses: whether it takes a constant along the second of four axes or more for one along the last, behind a
+            product of a matrix of an open shape, or refuses it.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.

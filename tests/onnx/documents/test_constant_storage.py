@@ -169,6 +169,14 @@ def test_a_tensor_that_lacks_elements_is_refused() -> None:
         constant_storage.store_raw(Model(model("uint64", k)), ["uint64 in uint64_data"])
 
 
+def test_a_constant_without_an_output_is_passed_over() -> None:
+    broken = model("float32", typed("float32"))
+    broken.graph.node.insert(0, constant(value_ints=[1, 2, 3]))
+    del broken.graph.node[0].output[:]
+    (one,) = check(broken, "onnxruntime-cpu").findings
+    assert one.location == "graph.node[1]"
+
+
 def test_every_way_of_an_adapter_is_one() -> None:
     broken = {"twice", "unimported", "unsorted", "captured", "unknown", "shadowed"}
     kinds = [found for i in TensorProto.DataType.values() if (found := tensors.data_type(i)) is not None and found.name]

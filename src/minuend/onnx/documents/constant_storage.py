@@ -44,7 +44,7 @@ def ways_of_operands(one: Subtraction) -> frozenset[str]:
     found = {name: _of_tensor(tensor) for name, tensor in one.scope.visible_tensors().items()}
     for scope in one.scope.around():
         for node in filter(is_constant, scope.nodes):
-            found.setdefault(node.output[0], _of_numbers(node))
+            found |= {name: _of_numbers(node) for name in node.output if name not in found}
     return frozenset(OPERAND + found[name] for name in one.proto.input if found.get(name))
 
 
