@@ -287,6 +287,16 @@ def test_types_that_a_version_lacks_are_changed_and_others_stay() -> None:
     assert ir_models.allowed_types(random.Random(1), 14, "uint8", steps[:1], ["float"]) == ("float", steps[:1])
 
 
+@pytest.mark.parametrize("fields", [
+    {"harm": 996119, "steps": (("sub", (), "constant", 0),)},
+    {"harm": 255417, "named": True, "shape": (3, 4, 2)},
+    {"harm": 942117, "named": True, "shape": (3, 3),
+     "steps": (("sub", (3, 3, 1), "constant", 0), ("reshape", (3, -1, 3)), ("reshape", (27,)), ("reshape", (-1,)))},
+])  # fmt: skip
+def test_reasons_of_an_ir_that_this_package_alone_refuses_are_known(tmp_path: Path, fields: dict[str, Any]) -> None:
+    assert ir_models.compare(ir_models.Case(**fields), tmp_path) == "harmed: refused here alone, as stated"
+
+
 def test_a_dim_of_1_that_openvino_loses_is_no_difference() -> None:
     came = np.float32([[1, 2]])
     assert ir_models.with_lost_dims(came, (1, 1, 2)).shape == (1, 1, 2)
