@@ -16,17 +16,20 @@ from differential.onnx_worker import Failed
 from differential.surface import Difference
 
 SECOND = "openvino takes one of two elements or layers, and says nothing of the other"
+DEFAULTS = "openvino has defaults that its documents do not state"
 OWN = "these attributes are this package's: openvino does not look"
 STRICT = (
     (r"there are \d+ <\w+>; expected one$", SECOND),
     (r": id \d+ is taken by '", SECOND),
     (r": (two layers|two inputs|two outputs) are called '", SECOND),
+    (r": two (input|output) ports have the id \d+$", SECOND),
     (r"an edge: (from|to)-layer is \d+, and no layer has that id$", "openvino leaves the edge out"),
     (r": an edge names (input|output) port ", "openvino takes the ports in their order, or leaves the edge out"),
     (r": dim \d+ is '.*'; expected a whole number from -1 on$", "openvino reads the digits that a dim begins with"),
     (r"of <data> is '.*', whose dim \d+ is '.*'; expected sizes", "openvino reads the digits that a dim begins with"),
     (r"^attribute '\w+' is '.*'; expected true or false, ", "openvino takes any other word for false"),
-    (r": attribute '\w+' is missing in <data>$", "openvino has defaults that its documents do not state"),
+    (r": attribute '\w+' is missing in <data>$", DEFAULTS),
+    (r": the constant has no <data>; expected element_type, shape, offset and size$", DEFAULTS),
     (r" states bin_size '.*' and bin_sha256 '.*' of <net>; expected", OWN),
     (r" is not the \.bin that .* was written with: .*, and bin_size and bin_sha256 of <net> say ", OWN),
     (
