@@ -166,6 +166,9 @@ def test_integers_that_fit_are_not_clamped(name: str) -> None:
     assert results.clamped(np.array([np.iinfo(name).max], name), np.array([5], name))
     assert results.clamped(value, np.array([2**60 + 100], name))
     assert not results.clamped(value, np.array([2**60 + 5000], name))
+    assert results.clamped([value, value], [value, value])
+    assert not results.clamped([value, value], [value])
+    assert not results.clamped([value], [np.array([2**60 + 5000], name)])
 
 
 def test_a_function_in_the_body_of_a_map_is_compared_as_a_loop(tmp_path: Path) -> None:
@@ -251,6 +254,25 @@ def test_a_product_of_matrices_that_do_not_fit_is_not_compared(tmp_path: Path) -
     assert not conversion.compare(Case(**fields), tmp_path).startswith("not valid")
 
 
+def test_a_size_below_0_in_a_sequence_is_not_compared(tmp_path: Path) -> None:
+    fields = {"op": "RoiAlign", "opset": 22, "test": "test_roialign_aligned_false", "place": "map"}
+    assert conversion.compare(Case(**fields, attributes=(("output_width", -5),)), tmp_path) == (
+        "not valid: inference gives a size below 0"
+    )
+    assert not conversion.compare(Case(**fields), tmp_path).startswith("not valid")
+
+
+def test_an_attention_that_stays_is_no_difference_where_onnxruntime_lacks_its_kernel(
+    tmp_path: Path,
+) -> None:
+    name = "test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal"
+    fields = {"op": "Attention", "opset": 24, "test": name, "to": 25}
+    assert conversion.compare(Case(**fields, outputs=4), tmp_path).startswith("-inf where onnxruntime's Attention has ")
+    assert (
+        conversion.compare(Case(**fields, outputs=3), tmp_path) == "within rounding, by another kernel of onnxruntime"
+    )
+
+
 def test_a_type_that_the_registry_excludes_is_no_difference(tmp_path: Path) -> None:
     one = ("bfloat16", (2, 3, 4), "any")
     own = {"op": "com.microsoft.SkipSimplifiedLayerNormalization", "place": "if"}
@@ -285,6 +307,19 @@ def test_types_that_a_version_lacks_are_changed_and_others_stay() -> None:
         *(f"{sign}int{n}" for sign in ("", "u") for n in (8, 16, 32, 64)),
     )
     assert ir_models.allowed_types(random.Random(1), 14, "uint8", steps[:1], ["float"]) == ("float", steps[:1])
+
+
+@pytest.mark.parametrize("fields", [
+    {"harm": 996119, "steps": (("sub", (), "constant", 0),)},
+    {"harm": 255417, "named": True, "shape": (3, 4, 2)},
+    {"harm": 49931, "shape": (3, 4), "steps": (("sub", (4, 3, 4), "input", 1), ("unsqueeze", (-3, -2)))},
+    {"harm": 84266, "shape": (2, 3, 1),
+     "steps": (("sub", (3, 2, 1, 1), "constant", 0), ("sub", (), "constant", 1), ("sub", (3, 2, 3, 1), "input", 0))},
+    {"harm": 942117, "named": True, "shape": (3, 3),
+     "steps": (("sub", (3, 3, 1), "constant", 0), ("reshape", (3, -1, 3)), ("reshape", (27,)), ("reshape", (-1,)))},
+])  # fmt: skip
+def test_reasons_of_an_ir_that_this_package_alone_refuses_are_known(tmp_path: Path, fields: dict[str, Any]) -> None:
+    assert ir_models.compare(ir_models.Case(**fields), tmp_path) == "harmed: refused here alone, as stated"
 
 
 def test_a_dim_of_1_that_openvino_loses_is_no_difference() -> None:

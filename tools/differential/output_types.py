@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
     """
     data = model.SerializeToString()
     inferred: ModelProto = ModelProto.FromString(onnx_worker.infer_shapes(data))
-    if any(dim.dim_value < 0 for one in inferred.graph.output for dim in one.type.tensor_type.shape.dim):
+    if any(size < 0 for one in inferred.graph.output for size in _sizes(one.type)):
         raise Failed("inference gives a size below 0")
     if all(map(_is_known, inferred.graph.output)):
         return inferred
@@ -48,6 +49,14 @@ def typed(model: ModelProto, feeds: dict[str, Any]) -> ModelProto:
         if not _is_known(value):
             value.type.CopyFrom(_type_of(array, value.type.tensor_type.elem_type))
     return inferred
+
+
+def _sizes(type_: TypeProto) -> Iterator[int]:
+    """The sizes in a type, those of what is in a sequence or an optional too."""
+    yield from (dim.dim_value for dim in type_.tensor_type.shape.dim)
+    for kind in ("sequence_type", "optional_type"):
+        if type_.HasField(kind):
+            yield from _sizes(getattr(type_, kind).elem_type)
 
 
 def _computed(data: bytes, feeds: dict[str, Any]) -> list[Any]:

@@ -93,6 +93,8 @@ def clamped(x: Any, y: Any) -> bool:
 
     A root that is cut off may differ by one.
     """
+    if isinstance(x, list) and isinstance(y, list):
+        return len(x) == len(y) and all(map(clamped, x, y))
     if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and x.dtype.kind in "iu"):
         return near(x, y)
     if x.dtype != y.dtype or x.shape != y.shape:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from minuend.core.elements import TYPES
-from minuend.errors import ShapeError
+from minuend.errors import DTypeError, ShapeError
 from minuend.openvino import Tensor
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import ELEMENT_TYPES, NUMERIC
@@ -294,6 +294,35 @@ def test_shapes_are_inferred_as_openvino_does(core: Any, kind: str, shape: str, 
     theirs = peer(core, builder.model).outputs[0].partial_shape
     ours = builder.model.outputs["z"].shape
     assert theirs == ov.PartialShape("..." if ours is None else str(list(map(_dim, ours))).replace("'", ""))
+
+
+@pytest.mark.parametrize(("kind", "shape", "number", "data"), [
+    ("Squeeze", "2,1", 1, {}), ("Unsqueeze", "2", 1, {}), ("Reshape", "1", 1, {"special_zero": "false"}),
+    ("Broadcast", "1", 1, {"mode": "numpy"}),
+])  # fmt: skip
+@pytest.mark.parametrize("name", [name for name, row in NUMERIC.items() if row.is_integer])
+def test_axes_and_sizes_are_of_the_integers_that_openvino_reads(
+    core: Any, kind: str, shape: str, number: int, data: dict[str, str], name: str
+) -> None:
+    element = NUMERIC[name]
+    numbers = Tensor(name, np.array([number], np.uint8)) if element.bits < 8 else np.array([number], element.memory)
+    builder = Builder()
+    x = builder.layer("Parameter", "x", data={"shape": shape, "element_type": "f32"})
+    given = [Ref(x, 0), builder.constant("y", numbers)]
+    opset = "opset3" if kind == "Broadcast" else None
+    parameter = ov.op.Parameter(ov.Type.f32, ov.PartialShape(f"[{shape}]"))
+    constant = ov.op.Constant(getattr(ov.Type, name), ov.Shape([1]), [number])
+    words: dict[str, Any] = {"special_zero": False} if kind == "Reshape" else {}
+    try:
+        getattr(ov.opset3 if opset else ov.opset1, kind.lower())(parameter, constant, **words)
+    except RuntimeError:
+        with pytest.raises(DTypeError) as found:
+            builder.layer(kind, "z", given, data, opset=opset)
+        assert str(found.value).endswith(f"(input 1) is of {name}; expected integers of 4 bits or more, at layer 2 'z'")
+        return
+    builder.result(Ref(builder.layer(kind, "z", given, data, opset=opset), 0))
+    assert builder.model.outputs["z"].shape is not None
+    peer(core, builder.model)
 
 
 def _dim(dim: Any) -> Any:

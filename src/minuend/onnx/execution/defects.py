@@ -98,6 +98,33 @@ def _casts_by_no_flag(case: Case) -> bool:
     return case.stated.get("saturate", 1) not in (0, 1) and not to.name.startswith("float8")
 
 
+def _multiplies_no_columns(first: int, second: int) -> Callable[[Case], bool]:
+    """A product of matrices, at two inputs, of which A has no columns and the result has elements."""
+
+    def holds(case: Case) -> bool:
+        a, b = np.shape(case.inputs[first]), np.shape(case.inputs[second])
+        rows = a[1:] if case.stated.get("transA") else a[:-1]
+        others = b[:1] if case.stated.get("transB") else (*b[:-2], *(b[-1:] if len(b) > 1 else ()))
+        return 0 in a and 0 not in (*rows, *others)
+
+    return holds
+
+
+def _sums_no_elements(weights: int) -> Callable[[Case], bool]:
+    """A convolution by weights of no elements whose result has some."""
+
+    def holds(case: Case) -> bool:
+        x, w = np.shape(case.inputs[0]), np.shape(case.inputs[weights])
+        return 0 in w[1:] and 0 not in (x[0], *x[2:], w[0])
+
+    return holds
+
+
+def _takes_no_step(case: Case) -> bool:
+    """A recurrent network over sequences of no elements."""
+    return int(np.shape(case.inputs[0])[1 if case.stated.get("layout") else 0]) == 0
+
+
 def _stated(*names: str) -> Callable[[Case], bool]:
     return lambda case: any(case.stated.get(name) for name in names)
 
@@ -111,6 +138,8 @@ def _rows(*rows: tuple[str, Callable[[Case], bool], str]) -> Mapping[str, tuple[
 
 
 _IGNORED = "it ignores {}"
+_FOREIGN = "it lacks onnxruntime's own operators"
+_UNWRITTEN = "{} its result is memory that nothing wrote"
 
 REFERENCE = _rows(
     ("BatchNormalization", lambda x: x.opset < 14, "before opset 14 it mixes the batch's own mean and variance in"),
@@ -142,7 +171,8 @@ REFERENCE = _rows(
     ("GridSample", lambda x: x.text("mode") in ("cubic", "bicubic") and x.text("padding_mode") == "border",
      "its cubic neighbours beyond the border are other ones"),
     ("RotaryEmbedding", _rotates_odd, "it takes pairs of an even number of elements alone"),
-    ("com.microsoft.RotaryEmbedding", lambda _: True, "it lacks onnxruntime's own operators"),
+    ("com.microsoft.RotaryEmbedding com.microsoft.QGemm com.microsoft.MatMulIntegerToFloat", lambda _: True, _FOREIGN),
+    ("com.microsoft.DynamicQuantizeMatMul", lambda _: True, _FOREIGN),
 )  # fmt: skip
 """Of ONNX's reference evaluator (onnx 1.23)."""
 
@@ -156,6 +186,13 @@ ONNXRUNTIME = _rows(
      "the last of an odd number of elements is memory that nothing wrote"),
     ("Cast CastLike", _casts_by_no_flag,
      "of a saturate that is neither 0 nor 1 its result is memory that nothing wrote"),
+    ("MatMulInteger com.microsoft.MatMulIntegerToFloat com.microsoft.DynamicQuantizeMatMul",
+     _multiplies_no_columns(0, 1), _UNWRITTEN.format("of matrices without columns")),
+    ("QLinearMatMul com.microsoft.QGemm", _multiplies_no_columns(0, 3),
+     _UNWRITTEN.format("of matrices without columns")),
+    ("ConvInteger", _sums_no_elements(1), _UNWRITTEN.format("of weights without elements")),
+    ("QLinearConv", _sums_no_elements(3), _UNWRITTEN.format("of weights without elements")),
+    ("LSTM", lambda x: x.requests(2) and _takes_no_step(x), _UNWRITTEN.format("of a sequence without elements")),
 )  # fmt: skip
 """Of onnxruntime (1.31.1)."""
 

@@ -244,6 +244,8 @@ def _elementwise(function: Callable[[Array, Array], object]) -> Compute:
 
 _ODD = ("u3", "u6")
 _INTEGERS = tuple(name for name, row in NUMERIC.items() if row.is_integer)
+_INDICES = tuple(name for name in _INTEGERS if NUMERIC[name].bits >= 4)
+"""What axes and sizes may be of: OpenVINO reads no numbers of 1 and 2 bits."""
 _NUMBERS = (*NUMERIC, *_ODD)
 
 
@@ -325,8 +327,8 @@ def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
 
 def _check_indices(layer: Layer, type_: Type, what: str) -> None:
     given = f"{what} of {layer.type} (input 1)"
-    if type_.element not in ("dynamic", *_INTEGERS):
-        raise DTypeError("types", f"{given} is of {type_.element}; expected integers")
+    if type_.element not in ("dynamic", *_INDICES):
+        raise DTypeError("types", f"{given} is of {type_.element}; expected integers of 4 bits or more")
     if type_.shape is not None and len(type_.shape) > 1:
         raise ShapeError("shape", f"{given} has shape {format_shape(type_.shape)}; expected rank 1")
     if (_length(type_) or 0) > MAX_RANK:
