@@ -39,7 +39,7 @@ BOUNDS = [[-1.0, 0.5], [0.5, 1.5], [1.5, 3], [3, 5]]
 
 OF_A_GRID = (
     "attributes", "units", "long_name", "nodata", "scale", "coordinates", "others", "system", "title", "group",
-    "unused", "bounds", "stale",
+    "unused", "bounds", "stale", "empty group",
 )  # fmt: skip
 OF_A_RASTER = (
     "attributes", "units", "long_name", "nodata", "scale", "place", "artist", "software", "domain", "resolution",
@@ -109,6 +109,7 @@ def _home(case: Case) -> str:
 def _around(case: Case) -> Saying:
     """What the file and its group say."""
     found: Saying = {Said("attribute", "title"): "our file"} if "title" in case.says else {}
+    found |= {Said("group", "nothing"): 1} if "empty group" in case.says else {}
     return found | ({Said("attribute", "of group"): "a group"} if "group" in case.says else {})
 
 
@@ -143,6 +144,8 @@ def _netcdf(path: Path, values: Array, case: Case) -> Saying:
         if "unused" in case.says:
             home.createDimension("z", 2)
             home.createVariable("z", "f8", ("z",))[...] = [1, 2]
+        if "empty group" in case.says:
+            file.createGroup("nothing").setncattr("of nothing", 1)
         if "title" in case.says:
             file.title = "our file"
         if "group" in case.says:
@@ -197,6 +200,8 @@ def _hdf5(path: Path, values: Array, case: Case) -> Saying:
             home["z"] = [1.0, 2.0]
             home["z"].make_scale("z")
         said |= _of_hdf5(home, variable, case)
+        if "empty group" in case.says:
+            file.create_group("nothing").attrs["of nothing"] = 1
         if "title" in case.says:
             file.attrs["title"] = "our file"
         if "group" in case.says:
@@ -250,6 +255,8 @@ def _zarr(path: Path, values: Array, case: Case, version: int) -> Saying:
             array("crs", np.array(0, "i4"), "", {"grid_mapping_name": "latitude_longitude"})
         if "unused" in case.says:
             array("z", np.array([1.0, 2.0]), "z", {})
+        if "empty group" in case.says:
+            root.create_group("nothing").attrs["of nothing"] = 1
         if "title" in case.says:
             root.attrs["title"] = "our file"
         if "group" in case.says:

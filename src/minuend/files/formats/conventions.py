@@ -77,6 +77,7 @@ def tensors_of(
     placeable: bool | None = None,
     links: Mapping[str, str] = NO_TEXT,
     notes: Sequence[str] = (),
+    left_out: Sequence[str] = (),
 ) -> TensorFile:
     """Return the variables of a file that belong to no other.
 
@@ -84,7 +85,7 @@ def tensors_of(
         path: the file. variables: by path, all that it holds. groups: see :data:`Groups`.
         what: the format's word for a variable, for messages.
         placeable: whether the file could say where elements lie; ``None``: if any of its axes has a name.
-        links: other names of variables. notes: for reports.
+        links: other names of variables. notes: for reports. left_out: what goes to no difference of all of it.
     """
     if placeable is None:
         placeable = any(axis.path for one in variables.values() for axis in one.axes)
@@ -96,8 +97,10 @@ def tensors_of(
         if name not in belonging
     }
     linked = {name: to for name, to in links.items() if to in openers}
-    unused = quoted(_of_no_variable(variables, belonging))
-    left_out = (f"{path} holds coordinates of no {what}, which are left out: {unused}",) if unused else ()
+    if unused := quoted(_of_no_variable(variables, belonging)):
+        left_out = (*left_out, f"{path} holds coordinates of no {what}, which are left out: {unused}")
+    if empty := quoted(_without_variables(groups, openers)):
+        left_out = (*left_out, f"{path} has attributes of groups without a {what}, which are left out: {empty}")
     return TensorFile(path, "" not in openers, openers, links=linked, notes=notes, left_out=left_out)
 
 
@@ -149,6 +152,12 @@ def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[st
         )
         used |= own.union(*bounds)
     return [name for name in variables if name in belonging and name not in used]
+
+
+def _without_variables(groups: Groups, names: Collection[str]) -> list[str]:
+    """Return the groups that have attributes, and in which no variable of those lies."""
+    around = {name[:k] for name in names for k, letter in enumerate(name) if letter == "/"}
+    return [group for group, attributes in groups.items() if group and attributes and group not in around]
 
 
 def _is_of_axis(name: str, variables: Variables) -> bool:
