@@ -188,7 +188,10 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     system = next(iter(referred(one.attributes, name, "grid_mapping")), None)
     if not labels and system is None and not left_out and not any(axis.path for axis in one.axes):
         return None
-    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds), left_out)
+    by_name: dict[str, Companion] = {}
+    for path, label in labels.items():
+        by_name[path if label.name in by_name else label.name] = label
+    return Coordinates(one.axes, by_name, system, tuple(bounds), left_out)
 
 
 def _fits(axes: Sequence[Axis], others: Sequence[Axis]) -> bool:
@@ -367,9 +370,9 @@ def attributes_of(result: Result, *, attached: bool = False) -> dict[str, object
         result: what is written. attached: whether the format attaches further coordinates to axes, without their names.
     """
     where = placed(result)
-    axes = {axis.name for axis in where.axes}
-    further = {path for axis in where.axes for path in axis.scales} if attached else ()
-    names = " ".join(name for name, one in where.labels.items() if name not in axes and one.path not in further)
+    without = {axis.path for axis in where.axes}
+    without |= {path for axis in where.axes for path in axis.scales} if attached else set()
+    names = " ".join(name for name, one in where.labels.items() if one.path not in without)
     found = {
         name: value
         for name, value in result.about.attributes.items()
