@@ -99,6 +99,16 @@ def test_a_further_scale_that_is_gone_is_passed_over(tmp_path: Path) -> None:
     assert attached(out, "v") == [[("/y", [0, 1])], [("/x", [0, 1, 2])]]
 
 
+def test_a_further_scale_in_netcdf_is_named(tmp_path: Path) -> None:
+    a = save(tmp_path / "a.nc", "v", scales=[["y"], ["x", "two"]])  # whose library knows the first one alone
+    unused = f"{a} holds coordinates of no variable, which are left out: 'two'"
+    assert unused in subtract_files(a, a, f"{tmp_path}/c.npz").notes
+    assert subtract_files(a, a, f"{tmp_path}/c.nc").notes == (
+        unused,
+        "the dimension scales 'two' of 'v' are left out",
+    )
+
+
 def test_labels_of_axes_are_those_of_a(tmp_path: Path) -> None:
     a, b = save(tmp_path / "a.h5", "v", labels=["y", ""]), save(tmp_path / "b.h5", "v", labels=["y [m]", "x"])
     out = tmp_path / "c.h5"

@@ -144,7 +144,8 @@ def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[st
     for name, one in variables.items():
         if name in belonging:
             continue
-        own = {path for axis in one.axes for path in (axis.path, *axis.scales)}
+        own = {axis.path for axis in one.axes}
+        own |= {path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)}
         own |= {*_referred(one.attributes, name, variables, "coordinates", "grid_mapping")}
         bounds = (
             _referred(variables[path].attributes, path, variables, "bounds", "climatology")
