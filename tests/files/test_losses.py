@@ -77,10 +77,16 @@ def test_of_groups_and_of_coordinates_that_belong_to_nothing(tmp_path: Path, gri
         file["g/v"], file["z"] = np.ones((3, 4), "float32"), [1.0, 2]
         file["z"].make_scale("z")
         file["g"].attrs["deep"], file.attrs["title"], file.attrs["empty"] = 1, "ours", ""
-    unused = f"{grid} holds coordinates of no dataset, which are left out: 'z'"
+        file.create_group("without/inner").attrs["k"] = 1
+        file["a link"] = h5py.SoftLink("/g/v")
+    unused = (
+        f"{grid} has soft links, which are left out: 'a link'",
+        f"{grid} holds coordinates of no dataset, which are left out: 'z'",
+        f"{grid} has attributes of groups without a dataset, which are left out: 'without/inner'",
+    )
     out = f"{tmp_path}/c.npz"
     assert subtract_files(grid, grid, out).notes == (
-        unused,
+        *unused,
         f"{out} has no place for the attributes 'empty', 'title' of '/'",
         f"{out} has no place for the attributes 'deep' of '/g'",
         f"{out} has no place for the nodata value -1, the coordinates 'x' and the attributes 'list', 'units' (of 't')",
@@ -91,7 +97,7 @@ def test_of_groups_and_of_coordinates_that_belong_to_nothing(tmp_path: Path, gri
         f"{out} has no place for the attributes 'deep' of '/g'",
     )
     for suffix in (".nc", ".h5", ".zarr"):
-        assert subtract_files(grid, grid, f"{tmp_path}/c{suffix}").notes == (unused,)
+        assert subtract_files(grid, grid, f"{tmp_path}/c{suffix}").notes == unused
 
 
 def test_of_a_single_array_in_no_group(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ EXTRAS = (
     "user block", "ordered", "nodata list", "units shifted", "group attributes", "odd attributes", "committed type",
     "references", "enum attribute", "empty attribute", "compound attribute", "ragged attribute", "lost references",
     "unread attribute", "many attributes", "unfiltered chunk", "second scales shifted", "scale of another",
-    "labels in another order",
+    "labels in another order", "scales of one name",
 )  # fmt: skip
 
 
@@ -316,7 +316,8 @@ def _describe(case: Case, side: str, file: Any, dataset: Any, values: Array | No
         if "labels" in extras:
             dataset.dims[k].label = f"x{len(dataset.shape) - 1 - k if turned else k}"
         for scale in ("one", "two") if "two scales" in extras else ("one",) if "scales" in extras else ():
-            path = f"{scale}{len(dataset.shape) - k}_{size}"
+            place = f"{len(dataset.shape) - k}_{size}"
+            path = f"{place}/{scale}" if "scales of one name" in extras else f"{scale}{place}"
             if path not in file:
                 shifts = {"scales shifted"} | ({"second scales shifted"} if scale == "two" else set())
                 moved = bool(shifts & {*extras}) and side == "b"

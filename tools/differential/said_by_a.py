@@ -35,15 +35,18 @@ STALE: Mapping[str, Any] = {"valid_min": 0, "valid_range": [0, 90], "flag_meanin
 """What is said of A's values and would be wrong of a difference's."""
 PLACES = {"x": [0.0, 1, 2, 4], "y": [5.0, 6, 8], "day": [3.0, 1, 2], "wave": [1j, 2, 3]}
 """Coordinates of both axes, and others along the first one; those of complex numbers are not copied."""
+SECOND = {"of another": "a second one"}
+"""Attributes of a second variable, or band."""
 BOUNDS = [[-1.0, 0.5], [0.5, 1.5], [1.5, 3], [3, 5]]
 
 OF_A_GRID = (
     "attributes", "units", "long_name", "nodata", "scale", "coordinates", "others", "system", "title", "group",
-    "unused", "bounds", "stale",
+    "unused", "bounds", "stale", "empty group",
+    "two",
 )  # fmt: skip
 OF_A_RASTER = (
     "attributes", "units", "long_name", "nodata", "scale", "place", "artist", "software", "domain", "resolution",
-    "stale",
+    "stale", "two",
 )  # fmt: skip
 SAYS: Mapping[str, tuple[str, ...]] = {
     "netcdf": OF_A_GRID,
@@ -109,6 +112,8 @@ def _home(case: Case) -> str:
 def _around(case: Case) -> Saying:
     """What the file and its group say."""
     found: Saying = {Said("attribute", "title"): "our file"} if "title" in case.says else {}
+    found |= {Said("group", "nothing"): 1} if "empty group" in case.says else {}
+    found |= {Said("attribute", name): text for name, text in SECOND.items()} if "two" in case.says else {}
     return found | ({Said("attribute", "of group"): "a group"} if "group" in case.says else {})
 
 
@@ -124,6 +129,9 @@ def _netcdf(path: Path, values: Array, case: Case) -> Saying:
         variable = home.createVariable("v", values.dtype, ("y", "x"), fill_value=fill)
         variable.set_auto_maskandscale(False)
         variable[...] = values
+        if "two" in case.says:
+            home.createVariable("w", values.dtype, ("y", "x"), fill_value=fill)[...] = 1
+            home.variables["w"].setncatts(SECOND)
         own = _attributes(said, case) | _referring(case)
         for name, value in own.items():
             if name == "words":
@@ -143,6 +151,8 @@ def _netcdf(path: Path, values: Array, case: Case) -> Saying:
         if "unused" in case.says:
             home.createDimension("z", 2)
             home.createVariable("z", "f8", ("z",))[...] = [1, 2]
+        if "empty group" in case.says:
+            file.createGroup("nothing").setncattr("of nothing", 1)
         if "title" in case.says:
             file.title = "our file"
         if "group" in case.says:
@@ -182,6 +192,11 @@ def _hdf5(path: Path, values: Array, case: Case) -> Saying:
         variable.attrs.update(_attributes(said, case) | _referring(case))
         if Said("nodata") in said:
             variable.attrs["_FillValue"] = values.dtype.type(NODATA)
+        if "two" in case.says:
+            home["w"] = np.ones_like(values)
+            home["w"].attrs.update(
+                SECOND | {name: variable.attrs[name] for name in variable.attrs if name == "_FillValue"}
+            )
         for item, numbers in _coordinates(case).items():
             home[item.name] = np.array(numbers)
             home[item.name].attrs.update(_of(item.name, case))
@@ -197,6 +212,8 @@ def _hdf5(path: Path, values: Array, case: Case) -> Saying:
             home["z"] = [1.0, 2.0]
             home["z"].make_scale("z")
         said |= _of_hdf5(home, variable, case)
+        if "empty group" in case.says:
+            file.create_group("nothing").attrs["of nothing"] = 1
         if "title" in case.says:
             file.attrs["title"] = "our file"
         if "group" in case.says:
@@ -241,7 +258,12 @@ def _zarr(path: Path, values: Array, case: Case, version: int) -> Saying:
         if "nested" in case.says:
             own["nested"] = {"a": [None, True]}
             said[Said("attribute", "nested")] = own["nested"]
-        array("v", values, "yx", own, NODATA if Said("nodata") in said and version == 2 else None)
+        fill = NODATA if Said("nodata") in said and version == 2 else None
+        array("v", values, "yx", own, fill)
+        if "two" in case.says:
+            array(
+                "w", np.ones_like(values), "yx", SECOND | {k: one for k, one in own.items() if k == "_FillValue"}, fill
+            )
         for item, numbers in _coordinates(case).items():
             array(item.name, np.array(numbers), "x" if item.name == "x" else "y", _of(item.name, case))
         if _bounds(case):
@@ -250,6 +272,8 @@ def _zarr(path: Path, values: Array, case: Case, version: int) -> Saying:
             array("crs", np.array(0, "i4"), "", {"grid_mapping_name": "latitude_longitude"})
         if "unused" in case.says:
             array("z", np.array([1.0, 2.0]), "z", {})
+        if "empty group" in case.says:
+            root.create_group("nothing").attrs["of nothing"] = 1
         if "title" in case.says:
             root.attrs["title"] = "our file"
         if "group" in case.says:
@@ -269,22 +293,25 @@ def _geotiff(path: Path, values: Array, case: Case) -> Saying:
         said.pop(Said("attribute", name), None)
     said |= {item: str(value) for item, value in said.items() if item.kind == "attribute"}
     place = {"crs": "EPSG:32633", "transform": from_origin(5e5, 4.6e6, 10, 10)} if "place" in case.says else {}
-    nodata = NODATA if "nodata" in case.says else None
+    nodata, count = NODATA if "nodata" in case.says else None, 1 + ("two" in case.says)
     with rasterio.open(
-        path, "w", "GTiff", width=SHAPE[1], height=SHAPE[0], count=1, dtype=values.dtype, nodata=nodata, **place
+        path, "w", "GTiff", width=SHAPE[1], height=SHAPE[0], count=count, dtype=values.dtype, nodata=nodata, **place
     ) as file:
         file.write(values, 1)
+        if count > 1:
+            file.write(np.ones_like(values), 2)
+            file.update_tags(2, **SECOND)
         texts = {item.name: str(value) for item, value in said.items() if item.kind == "attribute"}
         unit, title = texts.pop("units", ""), texts.pop("long_name", "")
         file.update_tags(**texts)
         if "stale" in case.says:
             file.update_tags(1, STATISTICS_MEAN="3", valid_min="0", flag_meanings="a b")
         if unit:
-            file.units = [unit]
+            file.units = [unit, ""][:count]
         if title:
-            file.descriptions = [title]
+            file.descriptions = [title, ""][:count]
         if "scale" in case.says:
-            file.scales, file.offsets = [SCALE], [2.0]
+            file.scales, file.offsets = [SCALE] * count, [2.0] * count
         for name, text, tag in (("artist", "ARTIST", "Artist"), ("software", "SOFTWARE", "Software")):
             if name in case.says:
                 file.update_tags(**{f"TIFFTAG_{text}": "theirs"})
@@ -295,6 +322,7 @@ def _geotiff(path: Path, values: Array, case: Case) -> Saying:
         if "domain" in case.says:
             file.update_tags(ns="OURS", deep="a text")
             said[Said("attribute", "deep")] = "a text"
+    said |= {Said("attribute", name): text for name, text in SECOND.items()} if count > 1 else {}
     return said | ({Said("place"): 32633} if place else {})
 
 

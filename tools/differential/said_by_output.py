@@ -29,7 +29,9 @@ def _variable(found: Mapping[str, tuple[Array, dict[str, Any]]]) -> tuple[Array,
     said = _said_by(attributes)
     for other, (numbers, own) in found.items():
         base = other.rpartition("/")[2]
-        if "grid_mapping_name" in own:
+        if base in ("w", "2"):  # a second variable
+            said |= {item: value for item, value in _said_by(own).items() if item.kind == "attribute"}
+        elif "grid_mapping_name" in own:
             said[Said("system", base)] = own["grid_mapping_name"]
         elif other != name:
             said[Said("coordinates", base)] = numbers
@@ -116,6 +118,8 @@ def _read_geotiff(path: Path) -> tuple[Array, Saying]:
         said |= {Said("scale"): file.scales[0]} if file.scales[0] != 1 else {}
         said |= {Said("offset"): file.offsets[0]} if file.offsets[0] else {}
         said |= {Said("place"): file.crs.to_epsg()} if file.crs else {}
+        for k in range(2, file.count + 1):
+            said |= {Said("attribute", name): text for name, text in file.tags(k).items()}
         array = file.read(1)
     with tifffile.TiffFile(path) as pages:
         tags = pages.pages.first.tags
@@ -137,7 +141,7 @@ def _read_safetensors(path: Path) -> tuple[Array, Saying]:
     from safetensors import safe_open
 
     with safe_open(path, "np") as file:
-        (name,) = file.keys()
+        name = min(file.keys())
         return file.get_tensor(name), {Said("metadata", key): text for key, text in (file.metadata() or {}).items()}
 
 

@@ -77,12 +77,36 @@ def test_a_scale_that_is_the_first_one_elsewhere_is_named(tmp_path: Path) -> Non
     assert [attached(out, name)[1][-1] for name in "vw"] == [("/z", [0, 1, 2])] * 2
 
 
+@pytest.mark.parametrize("other", ["x", "g/x"])
+def test_scales_of_one_name_in_two_groups_are_compared_and_written(tmp_path: Path, other: str) -> None:
+    a = save(tmp_path / "a.h5", "v", scales=[["x"], ["g/x"]])
+    b, out = save(tmp_path / "b.h5", "v", scales=[["x"], ["g/x"]]), tmp_path / "c.h5"
+    assert subtract_files(a, b, str(out)).notes == ()
+    assert attached(out, "v") == [[("/x", [0, 1])], [("/g/x", [0, 1, 2])]]
+    with h5py.File(out) as file:
+        assert "coordinates" not in file["v"].attrs
+    with h5py.File(b, "a") as file:
+        file[other][1] = 5
+    with pytest.raises(FileFormatError, match=r"different coordinates 'x': at 1 A has 1 and B 5;"):
+        subtract_files(a, b, str(out))
+
+
 def test_a_further_scale_that_is_gone_is_passed_over(tmp_path: Path) -> None:
     a, out = save(tmp_path / "a.h5", "v", scales=[["y"], ["x", "two"]]), tmp_path / "c.h5"
     with h5py.File(a, "a") as file:
         del file["two"]
     assert subtract_files(a, a, str(out)).notes == ()
     assert attached(out, "v") == [[("/y", [0, 1])], [("/x", [0, 1, 2])]]
+
+
+def test_a_further_scale_in_netcdf_is_named(tmp_path: Path) -> None:
+    a = save(tmp_path / "a.nc", "v", scales=[["y"], ["x", "two"]])  # whose library knows the first one alone
+    unused = f"{a} holds coordinates of no variable, which are left out: 'two'"
+    assert unused in subtract_files(a, a, f"{tmp_path}/c.npz").notes
+    assert subtract_files(a, a, f"{tmp_path}/c.nc").notes == (
+        unused,
+        "the dimension scales 'two' of 'v' are left out",
+    )
 
 
 def test_labels_of_axes_are_those_of_a(tmp_path: Path) -> None:

@@ -102,6 +102,15 @@ def test_an_output_file_holds_all_and_the_text_of_a(tmp_path: Path) -> None:
         assert found.metadata() == TEXT | {"shard": ONE}
 
 
+def test_what_an_index_says_besides_is_named(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / "ckpt")
+    plain = subtract_files(folder, folder, f"{tmp_path}/c").notes
+    said = {"total_size": 68, "total_parameters": 21, "by": "ours"}
+    write_index(tmp_path / "ckpt", {"metadata": said, "weight_map": PLACES})
+    lost = f"{folder}/{INDEX} has the metadata 'by', which are left out"
+    assert subtract_files(folder, folder, f"{tmp_path}/d").notes == (lost, *plain)
+
+
 def test_what_one_side_lacks_is_listed_wherever_it_lies(tmp_path: Path) -> None:
     a = checkpoint(tmp_path / "a")
     b = checkpoint(tmp_path / "b", places={"embed": TWO, "head": ONE})

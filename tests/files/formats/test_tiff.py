@@ -999,3 +999,19 @@ def test_further_images_and_alpha_are_reported(tmp_path: Path) -> None:
     assert subtract_files(str(path), str(path), out).notes[0] == (
         f"{path} has alpha, which is subtracted like a colour: transparent pixels count as data"
     )
+
+
+@pytest.mark.parametrize("code", [258, 42113], ids=["bits of a pixel", "nodata"])
+def test_a_tag_whose_value_is_cut_off_is_damage_whatever_comes_of_it(tmp_path: Path, code: int) -> None:
+    path = tmp_path / "a.tif"
+    nodata: Any = [(42113, 2, 0, "-9999", True)]
+    tifffile.imwrite(
+        path, np.ones((3, 4, 5), "uint32"), photometric="rgb", planarconfig="separate", metadata=None, extratags=nodata
+    )
+    with tifffile.TiffFile(path) as file:
+        place = file.pages.first.tags[code].offset + 8
+    raw = bytearray(path.read_bytes())
+    raw[place : place + 4] = (len(raw) + 100).to_bytes(4, "little")
+    path.write_bytes(raw)
+    with pytest.raises(FileFormatError, match=r"is damaged \(.*invalid value offset"):
+        subtract_files(str(path), str(path), str(tmp_path / "c.npz"))

@@ -77,6 +77,7 @@ def tensors_of(
     placeable: bool | None = None,
     links: Mapping[str, str] = NO_TEXT,
     notes: Sequence[str] = (),
+    left_out: Sequence[str] = (),
 ) -> TensorFile:
     """Return the variables of a file that belong to no other.
 
@@ -84,7 +85,7 @@ def tensors_of(
         path: the file. variables: by path, all that it holds. groups: see :data:`Groups`.
         what: the format's word for a variable, for messages.
         placeable: whether the file could say where elements lie; ``None``: if any of its axes has a name.
-        links: other names of variables. notes: for reports.
+        links: other names of variables. notes: for reports. left_out: what goes to no difference of all of it.
     """
     if placeable is None:
         placeable = any(axis.path for one in variables.values() for axis in one.axes)
@@ -96,8 +97,10 @@ def tensors_of(
         if name not in belonging
     }
     linked = {name: to for name, to in links.items() if to in openers}
-    unused = quoted(_of_no_variable(variables, belonging))
-    left_out = (f"{path} holds coordinates of no {what}, which are left out: {unused}",) if unused else ()
+    if unused := quoted(_of_no_variable(variables, belonging)):
+        left_out = (*left_out, f"{path} holds coordinates of no {what}, which are left out: {unused}")
+    if empty := quoted(_without_variables(groups, openers)):
+        left_out = (*left_out, f"{path} has attributes of groups without a {what}, which are left out: {empty}")
     return TensorFile(path, "" not in openers, openers, links=linked, notes=notes, left_out=left_out)
 
 
@@ -141,7 +144,8 @@ def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[st
     for name, one in variables.items():
         if name in belonging:
             continue
-        own = {path for axis in one.axes for path in (axis.path, *axis.scales)}
+        own = {axis.path for axis in one.axes}
+        own |= {path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)}
         own |= {*_referred(one.attributes, name, variables, "coordinates", "grid_mapping")}
         bounds = (
             _referred(variables[path].attributes, path, variables, "bounds", "climatology")
@@ -149,6 +153,12 @@ def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[st
         )
         used |= own.union(*bounds)
     return [name for name in variables if name in belonging and name not in used]
+
+
+def _without_variables(groups: Groups, names: Collection[str]) -> list[str]:
+    """Return the groups that have attributes, and in which no variable of those lies."""
+    around = {name[:k] for name in names for k, letter in enumerate(name) if letter == "/"}
+    return [group for group, attributes in groups.items() if group and attributes and group not in around]
 
 
 def _is_of_axis(name: str, variables: Variables) -> bool:
@@ -179,7 +189,10 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     system = next(iter(referred(one.attributes, name, "grid_mapping")), None)
     if not labels and system is None and not left_out and not any(axis.path for axis in one.axes):
         return None
-    return Coordinates(one.axes, {label.name: label for label in labels.values()}, system, tuple(bounds), left_out)
+    by_name: dict[str, Companion] = {}
+    for path, label in labels.items():
+        by_name[path if label.name in by_name else label.name] = label
+    return Coordinates(one.axes, by_name, system, tuple(bounds), left_out)
 
 
 def _fits(axes: Sequence[Axis], others: Sequence[Axis]) -> bool:
@@ -358,9 +371,9 @@ def attributes_of(result: Result, *, attached: bool = False) -> dict[str, object
         result: what is written. attached: whether the format attaches further coordinates to axes, without their names.
     """
     where = placed(result)
-    axes = {axis.name for axis in where.axes}
-    further = {path for axis in where.axes for path in axis.scales} if attached else ()
-    names = " ".join(name for name, one in where.labels.items() if name not in axes and one.path not in further)
+    without = {axis.path for axis in where.axes}
+    without |= {path for axis in where.axes for path in axis.scales} if attached else set()
+    names = " ".join(name for name, one in where.labels.items() if one.path not in without)
     found = {
         name: value
         for name, value in result.about.attributes.items()

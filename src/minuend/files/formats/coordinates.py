@@ -104,8 +104,8 @@ class Coordinates:
     """Where the elements of a variable lie.
 
     Attributes:
-        axes: its axes. labels: coordinates by name: those of an axis bear its name. system: what describes the
-            coordinate system, ``None`` where nothing does. bounds: of the coordinates.
+        axes: its axes. labels: coordinates by name, or by path where others have the name: those of an axis bear its
+            name. system: what describes the coordinate system, ``None`` where nothing does. bounds: of the coordinates.
         left_out: names of what the variable refers to and is not copied.
     """
 

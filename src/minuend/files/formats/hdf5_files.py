@@ -20,7 +20,9 @@ Layout = hdf5_layout.Layout
 def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """List the datasets that a file holds itself and that belong to no other."""
     found = netcdf_hdf5.variables(path, every_type=every_type, netcdf=False)
-    return conventions.tensors_of(path, found.variables, found.groups, "dataset", links=found.links, notes=found.notes)
+    return conventions.tensors_of(
+        path, found.variables, found.groups, "dataset", links=found.links, notes=found.notes, left_out=found.left_out
+    )
 
 
 def check(path: str, results: Sequence[Result]) -> None:

@@ -228,6 +228,7 @@ class File:
             self.datasets[name] = Dataset(self, described, parts)
         ends = {name: self._end(name, path, stated["links"]) for name, path in stated["links"].items()}
         self.links = {name: end for name, end in ends.items() if end in self.datasets}
+        self.inner = tuple(name for name, end in ends.items() if end)
         self.outside = (*stated["outside"], *(name for name, end in ends.items() if not end))
 
     def _end(self, name: str, path: str, links: Mapping[str, str]) -> str:

@@ -34,6 +34,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
         placeable=True,
         links=found.links,
         notes=found.notes,
+        left_out=found.left_out,
     )
 
 

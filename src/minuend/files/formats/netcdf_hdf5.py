@@ -36,13 +36,14 @@ _HIDDEN = {
 class Found(NamedTuple):
     """The variables of a file by path, the attributes of its groups, and what soft links call variables.
 
-    ``notes``: for reports.
+    ``notes``: for reports. ``left_out``: what goes to no difference of all of it.
     """
 
     variables: dict[str, Variable]
     groups: Groups
     links: Mapping[str, str]
     notes: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
@@ -92,15 +93,13 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
                 ),
                 functools.partial(_companion, path, name, dataset, axes, attributes, letters=letters),
             )
-        groups: dict[str, Mapping[str, Any]] = {"": plain(file.attrs, netcdf=netcdf)}
-        for name in found:
-            for k in range(1, len(name.split("/"))):
-                group = "/".join(name.split("/")[:k])
-                groups.setdefault(group, plain(file[group].attrs, netcdf=netcdf))
+        groups = {name: plain(attributes, netcdf=netcdf) for name, attributes in file.groups.items()}
         links = {link: names[place] for link, place in file.links.items() if place in names}
         lost = quoted(file.outside)
         notes = (f"{path} has links that lead to nothing in it, and are not followed: {lost}",) if lost else ()
-    return Found(found, groups, links, notes)
+    inner = quoted(file.inner)
+    left_out = (f"{path} has soft links, which are left out: {inner}",) if inner else ()
+    return Found(found, groups, links, notes, left_out)
 
 
 def _further_coordinates(axes_by_path: Mapping[str, tuple[Axis, ...]]) -> dict[str, tuple[Axis, ...]]:

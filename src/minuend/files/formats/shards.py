@@ -30,7 +30,8 @@ NAMED = True
 HOLDS = frozenset({"metadata"})
 FOLDER = True
 _LONGEST_INDEX = 100_000_000
-_MAP = "weight_map"
+_MAP, _SIZE = "weight_map", "total_size"
+_COUNTS = (_SIZE, "total_parameters")
 _NUMBERED = re.compile(r"(.+)-\d+-of-\d+\.safetensors\Z")
 
 
@@ -38,7 +39,7 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     """Open a checkpoint by its index, or by the folder that the index lies in."""
     index = _index_of(path) if os.path.isdir(path) else path
     folder = os.path.dirname(index)
-    places = _weight_map(index)
+    places, lost = _read_index(index)
     names = list(dict.fromkeys(places.values()))
     if missing := [name for name in names if not _is_there(os.path.join(folder, name))]:
         raise FileFormatError(f"{index} names {quoted(missing)}, which {_is(missing)} not there; fetch all shards")
@@ -51,7 +52,8 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
         metadata = {**found.metadata, **metadata}
         openers |= {tensor: functools.partial(_tensor, found, tensor, shard) for tensor in found}
     sources = (index, *(one.path for one in shards.values()))
-    return TensorFile(path, NAMED, {name: openers[name] for name in places}, metadata, sources)
+    left_out = (f"{index} has the metadata {quoted(lost)}, which are left out",) if lost else ()
+    return TensorFile(path, NAMED, {name: openers[name] for name in places}, metadata, sources, left_out=left_out)
 
 
 def _is_there(path: str) -> bool:
@@ -79,18 +81,19 @@ def _without(folder: str) -> str:
     return f"holds no *{SUFFIXES[0]}; {hint}"
 
 
-def _weight_map(index: str) -> dict[str, str]:
-    """Return the file of each tensor, as the index says."""
+def _read_index(index: str) -> tuple[dict[str, str], list[str]]:
+    """Return the file of each tensor, and the names of what the index says beside that and counts of all."""
     source = sources.open_source(index)
     if source.size > _LONGEST_INDEX:
         raise FileFormatError(f"{index} has {source.size} bytes; an index has {_LONGEST_INDEX} at most")
     data = parse_json(source.read(0, source.size).tobytes(), index, "an index of safetensors files")
-    places = data.get(_MAP) if isinstance(data, dict) else None
+    stated = data if isinstance(data, dict) else {}
+    places, said = stated.get(_MAP), stated.get("metadata")
     if not isinstance(places, dict) or not places or not all(isinstance(name, str) for name in places.values()):
         raise FileFormatError(f"{index} has no {_MAP!r} of names of tensors and of their files; expected an index")
     for tensor, name in places.items():
         check_name(name, f"{index} has {clipped(tensor)} in {clipped(name)}")
-    return places
+    return places, [name for name in said if name not in _COUNTS] if isinstance(said, dict) else []
 
 
 def check_name(name: str, where: str) -> None:
@@ -147,7 +150,7 @@ def write_path(path: str, results: Sequence[Result], metadata: Mapping[str, str]
         with new_file(os.path.join(path, shard.file)) as stream:
             safetensors.write(stream, own, shard.metadata)
     index: dict[str, object] = {
-        "metadata": {"total_size": sum(result.nbytes for result in results)},
+        "metadata": {_SIZE: sum(result.nbytes for result in results)},
         _MAP: {result.name: result.about.shard.file for result in results if result.about.shard},
     }
     first = _NUMBERED.match(next(iter(places)))

@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from logging import ERROR, LogRecord
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -197,19 +197,25 @@ def message_of(record: LogRecord) -> str:
     return re.sub(r"\A<tifffile\.TiffPage[^>]*> ", "", record.getMessage())
 
 
+def _check_logged(records: Iterable[LogRecord], path: str) -> None:
+    wrong = next((record for record in records if record.levelno >= ERROR), None)
+    if wrong is not None:
+        raise FileFormatError(f"{path} is damaged ({message_of(wrong)}); expected a whole TIFF") from None
+
+
 @contextlib.contextmanager
 def errors_naming(path: str) -> Iterator[list[LogRecord]]:
     """Say of which file it is what the package finds damaged, or cannot decode; yield what it logs.
 
     What it logs as an error it leaves out and goes on: a predictor that it cannot read, for one, and numbers are wrong.
     """
+    records: list[LogRecord] = []
     try:
         with logged("tifffile") as records:
             yield records
-        wrong = next((record for record in records if record.levelno >= ERROR), None)
-        if wrong is not None:
-            raise FileFormatError(f"{path} is damaged ({message_of(wrong)}); expected a whole TIFF")
+        _check_logged(records, path)
     except (MinuendError, MemoryError):
+        _check_logged(records, path)  # what else is wrong comes of it
         raise
     except OSError as error:
         if error.errno is not None:

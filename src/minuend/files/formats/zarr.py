@@ -307,7 +307,7 @@ def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
         for result in results
         if (names := zarr_headers.codecs_left_out(result))
     ]
-    return (*zarr_conventions.left_out(results), *codecs)
+    return (*zarr_conventions.left_out(results, groups_written(results)), *codecs)
 
 
 def create(path: str, results: Sequence[Result]) -> None:

@@ -164,12 +164,11 @@ def in_json(attributes: Mapping[str, object]) -> dict[str, object]:
     return {name: _plain(value) for name, value in attributes.items() if _is_json(value)}
 
 
-def left_out(results: Sequence[Result]) -> tuple[str, ...]:
-    """Say which attributes JSON does not hold, or not whole."""
+def left_out(results: Sequence[Result], written: Collection[str]) -> tuple[str, ...]:
+    """Say which attributes JSON does not hold, or not whole; ``written``: the groups that are."""
     found = []
-    for owner, attributes in conventions.owners(
-        results, conventions.companions(results), conventions.groups_of(results)
-    ):
+    groups = {group: attributes for group, attributes in conventions.groups_of(results).items() if group in written}
+    for owner, attributes in conventions.owners(results, conventions.companions(results), groups):
         for name, value in attributes.items():
             what = f"the attribute {clipped(name)} of {clipped(owner)}"
             if not _is_json(value):
