@@ -59,10 +59,7 @@ def test_every_file_lies_in_the_folder_of_its_newest_set(last: str) -> None:
         assert found is not None
         assert (found.name, newest(found.cpu), found.isa[-1:]) == (name, last, (last,))
         assert {newest(cpu) for cpu in found.table.cpus} <= {last}
-        assert (
-            targets.load(targets._packaged(last)[name].read_text("utf-8")).table.nodes.keys()
-            == found.table.nodes.keys()
-        )
+        assert targets.load(targets._packaged(last)[name].read_text("utf-8")).table.nodes.keys() == found.table.nodes.keys()
         assert name in targets.names()
 
 
