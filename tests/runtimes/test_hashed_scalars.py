@@ -60,6 +60,12 @@ def test_few_whole_numbers_do():
     assert meeting(numbers) == frozenset(itertools.chain.from_iterable(pairs))
 
 
+def test_bytes_are_those_of_the_type_in_the_kernel():
+    halves = [2.0, 2.0 + 2**-9, -6.0, 18.0, -71.0]
+    assert meeting(halves) == {18.0, -71.0}
+    assert {*meeting(halves, "<f2")} != {*meeting(halves)}
+
+
 def test_any_number_can_be_given():
     numbers = [math.nan, math.inf, -math.inf, 0.0, 1e300, np.float32(1e-45)]
     assert {math.inf, 1e300} == meeting(numbers)  # the same in float32

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from minuend.core.shapes import Shape
 from minuend.judging.cancellation import enlarged, within_ranges
 from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
+from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
@@ -365,10 +365,11 @@ def _deviating(
 def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection[str]:
     """Return the places of occurrences that a target may compute with the constant of another node.
 
-    It has one kernel for ``x - k`` and ``x + -k``, in which the constant is -k.
+    It has one kernel for ``x - k`` and ``x + -k``, in which the constant is -k. On processors that compute float16 it
+    can have that type there.
     """
     shares = quirks(target.runtime).shares
-    kinds: dict[Any, dict[float, list[str]]] = {}
+    kinds: dict[tuple[str, Constants, str], dict[float, list[str]]] = {}
     for occurrence in found:
         pair = len(occurrence.operands) == 2
         scalars = [one for one in occurrence.operands if pair and one.constant and one.lo == one.hi]
@@ -376,12 +377,17 @@ def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection
             continue
         operator = occurrence.op.computes
         sums = operator is ADD or (operator is SUBTRACT and occurrence.constants == (1,))
-        numbers = kinds.setdefault("sums" if sums else (operator.name, occurrence.constants), {})
+        dtype = occurrence.node.a.dtype
+        numbers = kinds.setdefault((operator.name, () if sums else occurrence.constants, dtype), {})
         number = float(scalars[0].lo)
         numbers.setdefault(-number if sums and operator is SUBTRACT else number, []).append(occurrence.where)
         for other in occurrence.added if sums else ():
             numbers.setdefault(other, [])
-    return {where for numbers in kinds.values() for one in meeting(numbers) for where in numbers[one]}
+    met: set[str] = set()
+    for (_, _, dtype), numbers in kinds.items():
+        either = meeting(numbers) | (meeting(numbers, "<f2") if dtype == "float16" else frozenset())
+        met.update(where for one in either for where in numbers[one])
+    return met
 
 
 def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:

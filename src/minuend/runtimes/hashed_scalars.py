@@ -19,8 +19,11 @@ _STATES, _AT_ONCE = 1 << 12, 1 << 10
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
-def meeting(scalars: Collection[float]) -> frozenset[float]:
+def meeting(scalars: Collection[float], stored: str = "<f4") -> frozenset[float]:
     """Return those of some scalars whose hashes can be the same as another's.
+
+    Args:
+        scalars: the numbers. stored: NumPy's code of the type that they have in a kernel.
 
     >>> sorted(meeting([18.0, -71.0, 1.0, 0.5]))
     [-71.0, 18.0]
@@ -28,9 +31,8 @@ def meeting(scalars: Collection[float]) -> frozenset[float]:
     values = [*scalars]
     met = np.zeros(len(values), np.bool_)
     with np.errstate(over="ignore", invalid="ignore"):
-        codes = (
-            np.array(values, np.float64).astype("<f4").view(np.int8).reshape(-1, 4).astype(np.uint64)
-        )  # bytes with their signs
+        elements = np.array(values, np.float64).astype(stored)
+    codes = elements.view(np.int8).reshape(-1, elements.itemsize).astype(np.uint64)  # bytes with their signs
     for first in range(0, _STATES if len(values) > 1 else 0, _AT_ONCE):
         hashes = _hashes(codes, _mixed(np.arange(first, first + _AT_ONCE, dtype=np.uint64)))
         order = hashes.argsort(axis=1)
