@@ -414,7 +414,7 @@ def test_no_witness_is_shown_that_a_constant_cannot_make():
 
 
 def test_float16_subtractions_of_one_shape_with_other_scalars_are_unknown_on_openvino():
-    halves = {"c": 1.5, "e": 0.25}
+    halves = {"c": -18.0, "e": 71.0}
     stored = [helper.make_tensor(name, TensorProto.FLOAT16, [], [value]) for name, value in halves.items()]
     kinds = [helper.make_tensor_value_info(name, TensorProto.FLOAT16, [513]) for name in ("x", "z", "y", "w")]
     nodes = [helper.make_node("Sub", ["x", "c"], ["y"]), helper.make_node("Sub", ["z", "e"], ["w"])]
@@ -423,7 +423,7 @@ def test_float16_subtractions_of_one_shape_with_other_scalars_are_unknown_on_ope
     found = list(check(proto, OPENVINO))
     assert [one.verdict for one in found] == ["unknown", "unknown"]
     assert found[0].reasons == (ConstantsMixedUp("float16", OPENVINO),)
-    graph.initializer[1].CopyFrom(helper.make_tensor("e", TensorProto.FLOAT16, [], [1.5]))
+    graph.initializer[1].CopyFrom(helper.make_tensor("e", TensorProto.FLOAT16, [], [70.0]))
     assert [one.verdict for one in check(helper.make_model(graph, ir_version=8), OPENVINO)] == ["ok", "ok"]
 
 
@@ -441,6 +441,33 @@ def test_openvino_computes_one_of_two_float32_subtractions_with_the_constant_of_
         False,
         [("y", 0), ("z", 513)],
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "constants", "mixed"),
+    [
+        ("y = Add(x, c) z = Sub(x, e)", "{-71}, float e = {-18}", True),  # openvino computes z with -71
+        ("y = Sub(x, c) z = Add(x, e)", "{-18}, float e = {-71}", True),
+        ("y = Add(c, x) z = Sub(x, e)", "{-71}, float e = {-18}", True),
+        ("y = Add(x, c) z = Sub(x, e)", "{71}, float e = {-18}", False),
+        ("y = Add(x, c) z = Sub(e, x)", "{-71}, float e = {-18}", False),
+        ("y = Mul(x, c) z = Sub(x, e)", "{-71}, float e = {-18}", False),
+        ("y = Sub(x, c) z = Sub(x, e)", "{1}, float e = {0.5}", False),
+        ("y = Sub(x, c) z = Sub(x, e)", "{0.485}, float e = {1e-5}", False),
+    ],
+)
+def test_an_addition_has_the_kernel_of_a_subtraction_of_its_number_negated(body, constants, mixed):
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[513] x) => (float[513] y, float[513] z)'
+    text = f"{head} <float c = {constants}> {{ {body} }}"
+    assert set(verdicts(text, OPENVINO, hint="f32")) == {"unknown" if mixed else "ok"}
+    openvino = pytest.importorskip("openvino")
+    core, proto = openvino.Core(), onnx.parser.parse_model(text)
+    compiled = core.compile_model(
+        core.read_model(proto.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
+    )
+    x = np.arange(513, dtype=np.float32)
+    same = [np.array_equal(compiled([x])[i], one) for i, one in enumerate(mn.run(proto, {"x": x}).values())]
+    assert all(same) or mixed
 
 
 # ---- fix --------------------------------------------------------------------------------------------------------

@@ -208,10 +208,10 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     (
         because.ConstantsMixedUp("float16", OV),
         (
-            "openvino-cpu@2026.4.1 can use the float16 constant of another subtraction of this shape; it "
-            "does so for few constants, and there is no list of them"
+            "openvino-cpu@2026.4.1 can use the float16 constant of another node of the model: it finds "
+            "kernels by a hash, and theirs can be the same"
         ),
-        "openvino-cpu@2026.4.1 可能使用另一個同形狀減法的 float16 常數；只有少數常數會如此，目前沒有清單",
+        "openvino-cpu@2026.4.1 可能使用模型中另一個節點的 float16 常數：它以雜湊值尋找核心，而兩者的雜湊值可能相同",
     ),
     (
         because.AnotherConstant(),

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,16 @@ from minuend.core.shapes import Shape
 from minuend.judging.cancellation import enlarged, within_ranges
 from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
+from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
-from minuend.operators import SUBTRACT
+from minuend.operators import ADD, SUBTRACT
 from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
+from minuend.runtimes.hashed_scalars import meeting
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, LESS_KNOWN, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
 from minuend.runtimes.reasons import (
     ConstantsNotRounded,
@@ -362,24 +363,31 @@ def _deviating(
 
 
 def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection[str]:
-    """Return the places of occurrences that a target may compute with the constant of another of their shape."""
-    kinds: dict[Any, dict[float, list[str]]] = {}
+    """Return the places of occurrences that a target may compute with the constant of another node.
+
+    It has one kernel for ``x - k`` and ``x + -k``, in which the constant is -k. On processors that compute float16 it
+    can have that type there.
+    """
+    shares = quirks(target.runtime).shares
+    kinds: dict[tuple[str, Constants, str], dict[float, list[str]]] = {}
     for occurrence in found:
         pair = len(occurrence.operands) == 2
         scalars = [one for one in occurrence.operands if pair and one.constant and one.lo == one.hi]
-        if (
-            isinstance(occurrence.node, Node)
-            and occurrence.node.a.dtype in quirks(target.runtime).shares
-            and len(scalars) == 1
-        ):
-            key = (
-                occurrence.op.computes.name,
-                occurrence.node.a.dtype,
-                occurrence.constants,
-                occurrence.node.b.shape if occurrence.constants == (0,) else occurrence.node.a.shape,
-            )
-            kinds.setdefault(key, {}).setdefault(float(scalars[0].lo), []).append(occurrence.where)
-    return {where for alike in kinds.values() if len(alike) > 1 for places in alike.values() for where in places}
+        if not isinstance(occurrence.node, Node) or occurrence.node.a.dtype not in shares or len(scalars) != 1:
+            continue
+        operator = occurrence.op.computes
+        sums = operator is ADD or (operator is SUBTRACT and occurrence.constants == (1,))
+        dtype = occurrence.node.a.dtype
+        numbers = kinds.setdefault((operator.name, () if sums else occurrence.constants, dtype), {})
+        number = float(scalars[0].lo)
+        numbers.setdefault(-number if sums and operator is SUBTRACT else number, []).append(occurrence.where)
+        for other in occurrence.added if sums else ():
+            numbers.setdefault(other, [])
+    met: set[str] = set()
+    for (_, _, dtype), numbers in kinds.items():
+        either = meeting(numbers) | (meeting(numbers, "<f2") if dtype == "float16" else frozenset())
+        met.update(where for one in either for where in numbers[one])
+    return met
 
 
 def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:

@@ -190,6 +190,24 @@ class Flow:
         found = self.elements(source) if self.sizes.get(source) == 1 else None
         return None if found is None else float(found[0])
 
+    @cached_property
+    def added(self) -> frozenset[float]:
+        """The stored numbers that nodes add, negated where they subtract them.
+
+        >>> flow = Flow([("Add", ("x", "k"), ("y",)), ("Sub", ("y", "k"), ("z",))], ("k",), sizes={"k": 1},
+        ...             elements={"k": [0.5]}.get)
+        >>> sorted(flow.added)
+        [-0.5, 0.5]
+        """
+        found = set()
+        for operator, inputs, _ in self.steps:
+            if operator not in ("Add", "Sub"):
+                continue
+            for name in inputs if operator == "Add" else inputs[1:]:
+                if name in self.folded and (number := self.number(name)) is not None:
+                    found.add(number if operator == "Add" else -number)
+        return frozenset(found)
+
     def is_array(self, name: str) -> bool:
         """Whether a value is a constant of several elements."""
         return name in self.folded and self.sizes.get(self.source(name)) != 1

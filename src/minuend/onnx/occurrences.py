@@ -106,6 +106,7 @@ def occurrences(
             constants=constants,
             purpose=purpose_of(flow, one.index),
             matches=matches(flow, one.index),
+            added=flow.added,
             fixed=functools.cache(functools.partial(_fixed, model, one, flow, operands)),
             notes=model.notes,
             violations=violations.union(own, {f"two constants of {dtype}"} if len(constants) > 1 else ()),

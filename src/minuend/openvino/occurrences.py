@@ -90,6 +90,7 @@ def occurrences(
                 constants=constants_of(*operands),
                 purpose=purpose_of(flow, numbers[layer]),
                 matches=matches(flow, numbers[layer]),
+                added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
                 notes=(*missing, *table.notes(layer)),

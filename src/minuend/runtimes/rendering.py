@@ -91,8 +91,8 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "constants-not-rounded": ("{pattern} is folded in float32, without rounding to {dtype} in between",),
         "constants-mixed-up": (
             (
-                "{target} can use the {dtype} constant of another subtraction of this shape; it does so for few "
-                "constants, and there is no list of them"
+                "{target} can use the {dtype} constant of another node of the model: it finds kernels by a hash, and "
+                "theirs can be the same"
             ),
         ),
         "another-constant": ("another subtraction of this shape has another constant",),
