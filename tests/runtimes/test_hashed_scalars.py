@@ -53,7 +53,7 @@ def test_the_constants_of_models_do_not():
 
 
 def test_few_whole_numbers_do():
-    """292 of 124,750 pairs: those whose next byte can undo the difference of one."""
+    """300 of the 124,750 pairs from -200 to 299: those whose next byte can undo the difference of one."""
     numbers = [*range(-75, -60), *range(10, 25)]
     pairs = [pair for pair in itertools.combinations(numbers, 2) if meeting(pair)]
     assert 0 < len(pairs) < 30
