@@ -3,16 +3,18 @@
     python tools/figures.py            what the pages say and the register lacks, or the other way round
     python tools/figures.py --write    put the pages' figures of today into docs/figures.json
 
-Figures are numbers with a unit, a percentage or thousands. The register has a row for each section of a page that has
-any: ``figures``, as they stand there; ``sources``, where they come from, which people write; ``revision`` and ``date``
-of the commit that wrote the newest of them. A source is a command (``python tools/…``, ``python -m …``, ``pytest …``,
-``minuend …``), a file that a program wrote (``docs/….json``), a test, or a constant (``src/….py::NAME``). Pages that a
-program writes whole name it themselves.
+Figures are numbers with a unit, in digits or in words, percentages, counts (``2 of 230``, ``level in 14``) and all of
+three digits and more but for versions, codes and examples of arithmetic. The register has a row for each section of a
+page that has any: ``figures``, as they stand there; ``sources``, where they come from, which people write;
+``revision`` and ``date`` of the commit that wrote the newest of them. A source is a command (``python tools/…``,
+``python -m …``, ``pytest …``, ``minuend …``), a file that a program wrote (``docs/….json``), a test, or a constant
+(``src/….py::NAME``), whose number has to be among the figures. Pages that a program writes whole name it themselves.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 import subprocess
@@ -36,10 +38,17 @@ WRITTEN = {
 
 _UNITS = (
     "s ms µs ns min h MB kB GB TB MiB KiB GiB GB/s % times bytes lines cells cases models runs files graphs pairs "
-    "releases runtimes seconds minutes days hours signals executions elements threads CPUs"
+    "releases runtimes seconds minutes days hours signals executions elements threads CPUs passed tests chunks blocks"
 )
 _UNIT = "|".join(map(re.escape, _UNITS.split()))
-_FIGURE = re.compile(rf"(?<![\w.\-/#:,])(?:\d[\d,]*(?:\.\d+)?\s?(?:{_UNIT})(?!\w)|\d{{1,3}}(?:,\d{{3}})+)")
+_WORDS = "two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|fifty|hundred|thousand"
+_NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 20, 50, 100, 1000)
+_BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_FIGURE = re.compile(
+    rf"(?<![\w.\-/#:,])\d[\d,]*(?:\.\d+)?\s?(?:{_UNIT})(?!\w)|(?<![\w.\-/#:,])\d{{1,3}}(?:,\d{{3}})+"
+    rf"|\b(?:{_WORDS}) (?:times|seconds|minutes|hours|days)\b|\b\d+ of \d+\b|\b(?:level|ahead|behind) in \d+\b"
+    r"|(?<![\w.\-/#:,@+−=(])(?<!IEEE )(?<!− )[1-9]\d{2,}(?![\w.\-/%:]*\w|,\d| ?−)"
+)
 
 Row: TypeAlias = dict[str, Any]
 
@@ -100,6 +109,11 @@ def faults() -> list[str]:
             found.append(f"{page}, {heading!r}: no source")
         else:
             found += [f"{page}, {heading!r}: {why}" for source in row["sources"] if (why := _missing(source))]
+            stated_here = {_value(figure) for _, figure in figures}
+            found += [
+                f"{page}, {heading!r}: {source} is {value:g}, which is not stated"
+                for source in row["sources"] if (value := _constant(source)) is not None and value not in stated_here
+            ]  # fmt: skip
             written = [(ROOT / source).read_text("utf-8") for source in row["sources"] if source in WRITTEN]
             if written and (lost := [one for _, one in figures if not any(_has(text, one) for text in written)]):
                 found.append(f"{page}, {heading!r}: {lost} are not on the pages that it quotes")
@@ -111,10 +125,55 @@ def faults() -> list[str]:
 
 def _has(text: str, figure: str) -> bool:
     """Whether a page has a figure's number, with or without thousands."""
-    number = re.match(r"[\d.,]+", figure)
-    assert number is not None
+    number = re.search(r"\d[\d.,]*", figure)
+    if number is None:  # in words
+        return figure in text
+    if figure.startswith(("level", "ahead", "behind")):
+        return re.search(rf"\b{figure[:5]}\w*[^,]* in {number[0]}\b", text) is not None
     plain = re.escape(number[0].replace(",", ""))
     return re.search(rf"(?<![\d.]){plain}(?!\d|\.\d)", re.sub(r"(?<=\d),(?=\d{3})", "", text)) is not None
+
+
+def _value(figure: str) -> float:
+    """The number that a figure is, in bytes or seconds where it has such a unit."""
+    word, _, unit = figure.partition(" ")
+    if word in _WORDS.split("|"):
+        return float(_NUMBERS[_WORDS.split("|").index(word)])
+    number = re.search(r"\d[\d.,]*", figure)
+    assert number is not None
+    return float(number[0].replace(",", "")) * _BYTES.get(unit, 1)
+
+
+def _constant(source: str) -> float | None:
+    """The value of a constant of a module of Python; nothing of what is none, or of more than a number."""
+    path, _, name = source.partition("::")
+    if not name.isupper() or not path.endswith(".py"):
+        return None
+    for node in ast.parse((ROOT / path).read_text("utf-8")).body:
+        target = (
+            node.target
+            if isinstance(node, ast.AnnAssign)
+            else node.targets[0]
+            if isinstance(node, ast.Assign)
+            else None
+        )
+        if isinstance(target, ast.Name) and target.id == name and isinstance(node, ast.Assign | ast.AnnAssign):
+            return _number(node.value)
+    return None
+
+
+def _number(node: ast.expr | None) -> float | None:
+    """The number that an expression of numbers is."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    if isinstance(node, ast.BinOp):
+        left, right = _number(node.left), _number(node.right)
+        if left is not None and right is not None:
+            return left * right if isinstance(node.op, ast.Mult) else (
+                left * 2**right if isinstance(node.op, ast.LShift) else
+                left**right if isinstance(node.op, ast.Pow) else None
+            )  # fmt: skip
+    return None
 
 
 def _missing(source: str) -> str:

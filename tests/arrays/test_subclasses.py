@@ -146,7 +146,8 @@ def test_what_hands_its_memory_on_keeps_its_units():
         mn.subtract(Duck(), np.ones(3))
     assert str(caught.value) == (
         f"a is a {__name__}.Duck, whose own __array_ufunc__ carries more than its numbers, such as units or labels, "
-        "which would be lost; expected a plain array: convert both operands to one unit and pass their numbers"
+        "which would be lost; expected a plain array: convert both operands to one unit and pass their numbers, "
+        "or .todense() of a sparse array"
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -47,6 +48,23 @@ def unknown() -> tuple[Any, Any]:
     return a[(a == 0) | (a > 2)], a[(a < 3) | (a == 5)]
 
 
+def tree(*names: str) -> Any:
+    xarray = module("xarray")
+    return xarray.DataTree.from_dict({"/": xarray.Dataset({name: ("x", [1.0]) for name in names})})
+
+
+def announced(stored: str, told: str) -> Any:
+    import dask
+
+    block = dask.delayed(np.ones)(2, stored)
+    return module("dask.array").from_delayed(block, (2,), dtype=told)
+
+
+def strict(device: str) -> Any:
+    library = module("array_api_strict")
+    return library.ones(1, device=library.Device(device))
+
+
 def jax(values: Any, dtype: str) -> Any:
     return module("jax.numpy").asarray(values, dtype)
 
@@ -60,6 +78,10 @@ OPERANDS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "pandas: two element types": lambda: (series(1, 2), series(1.0, 2.0)),
     "pandas: columns of several types": lambda: (frame(p=[1], q=[1.5]), frame(p=[1], q=[1.5])),
     "pandas: a type of its own (Int64, category, datetime64, …)": lambda: (series(1, 2, dtype="Int64"), 1),
+    "pandas: equal labels of two types (Int64, int64)": lambda: (
+        series(1, 2, index=module("pandas").Index([0, 1], dtype="Int64")),
+        series(1, 2),
+    ),
     "pandas: a Series beside a DataFrame": lambda: (frame(p=[1.5]), series(1.0, index=["p"])),
     "pandas: a NumPy array beside a Series": lambda: (series(1.0), np.ones(1)),
     "Polars: nulls": lambda: (polars(1, None), 1),
@@ -69,16 +91,46 @@ OPERANDS: dict[str, Callable[[], tuple[Any, Any]]] = {
     ),
     "Polars: a Series beside a DataFrame": lambda: (polars(1.5).to_frame(), polars(1.0)),
     "Polars: columns of other names": lambda: (polars(1.5).to_frame(), polars(1.0).rename("m").to_frame()),
+    "Polars: a DataFrame of several types less a number": lambda: (
+        module("polars").DataFrame({"p": [1], "q": [1.5]}),
+        1,
+    ),
+    "Polars: a NumPy array beside a Series": lambda: (polars(1.5), np.ones(1)),
+    "Polars: a LazyFrame or an expression": lambda: (module("polars").col("n"), 1),
     "xarray: labels that differ": lambda: (labelled([1, 2]), labelled([2, 3])),
     "xarray: a groupby beside a DataArray": months,
     "xarray: a NumPy array beside a DataArray": lambda: (labelled([1, 2]), np.ones(2)),
+    "xarray: DataTrees with other nodes or variables": lambda: (tree("p", "q"), tree("p")),
+    "Dask: blocks of another type than announced": lambda: (announced("f8", "f4"), announced("f4", "f4")),
+    "Dask: a masked NumPy array less a Dask array": lambda: (
+        np.ma.array([1.0], mask=[1]),
+        module("dask.array").ones(1),
+    ),
+    "Dask: sparse blocks, or such with units": lambda: (
+        (module("dask.array").eye(2, chunks=2).map_blocks(module("scipy.sparse").csr_array),) * 2
+    ),
     "Dask: blocks of unknown lengths that differ": unknown,
     "JAX: two element types": lambda: (jax([1], "int8"), jax([1], "float32")),
     "JAX: a weakly typed int that does not fit": lambda: (jax([5], "uint8"), module("jax.numpy").asarray(300)),
+    "JAX: a Python int that does not fit": lambda: (jax([5], "uint8"), 300),
+    "JAX: a NumPy array beside a jax.Array": lambda: (jax([5], "uint8"), np.uint8([5])),
+    "JAX: complex, float8_e4m3fnuz": lambda: (jax([1], "complex64"), jax([1], "complex64")),
+    "JAX: traced arrays": lambda: (jax([1], "float32"), jax([1], "float32")),
     "JAX: subnormals": lambda: (jax([3e-45], "float32"), jax([1e-45], "float32")),
     "PyTorch: two element types": lambda: (torch([1], "int8"), torch([1.0], "float32")),
+    "PyTorch: a Python int that does not fit": lambda: (torch([5], "uint8"), 300),
+    "PyTorch: a NumPy array beside a tensor": lambda: (torch([5], "uint8"), np.uint8([5])),
     "PyTorch: complex, quantised, sparse": lambda: (torch([1], "complex64"), torch([1], "complex64")),
+    "PyTorch: uint16, uint32, uint64, float8": lambda: (torch([5], "uint16"), torch([5], "uint16")),
+    "PyTorch: no elements here (meta, fake, DTensor, nested, masked)": lambda: (
+        torch([1.0], "float32", device="meta"),
+        torch([1.0], "float32", device="meta"),
+    ),
     "PyTorch: an out of another shape": lambda: (torch([1.0], "float32"), torch([1.0], "float32")),
+    "DLPack without an array API namespace (TensorFlow, pyarrow)": lambda: (Exchanged(), Exchanged()),
+    "DLPack: arrays on two devices": lambda: (strict("device1"), strict("CPU_DEVICE")),
+    "masked arrays: numbers below the mask": lambda: (np.ma.array([1.0, 2.0], mask=[0, 1]), 1.0),
+    "masked arrays: numpy.ma.masked": lambda: (np.ma.array([1.0]), np.ma.masked),
     "masked arrays: a subclass of higher priority": lambda: (
         np.ones(2).view(High),
         np.ma.array([1.0, 2.0], mask=[0, 1]),
@@ -87,9 +139,27 @@ OPERANDS: dict[str, Callable[[], tuple[Any, Any]]] = {
         np.array(["2020-01-02"], "M8[D]"),
         np.array(["2020-01-01"], "M8[D]"),
     ),
+    "NumPy: arrays without axes": lambda: (np.array(1.0), np.array(2.0)),
+    "NumPy: bfloat16 and a Python float": lambda: (np.ones(1, ml_dtypes.bfloat16), 0.1),
+    "NumPy: a Python int beyond float64": lambda: (np.ones(1), 10**400),
     "NumPy: a class with its own __array_ufunc__": lambda: (np.ones(2).view(Units), np.ones(2)),
 }
 """A row's first column → two operands that it is about."""
+
+
+class Exchanged:
+    """An array of a library without a namespace of the array API."""
+
+    array = np.ones(2)
+
+    def __sub__(self, other: Any) -> Any:
+        return self
+
+    def __dlpack__(self, **how: Any) -> Any:
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
 
 
 class High(np.ndarray):
@@ -132,6 +202,8 @@ def test_a_row_is_what_happens(what: str, own: str, ours: str) -> None:
         calls = [
             functools.partial(call, out=torch([0.0] * 3, "float32")) for call in (module("torch").sub, mn.subtract)
         ]
+    if what == "JAX: traced arrays":
+        calls = [module("jax").jit(call) for call in calls]
     outcomes = [outcome(functools.partial(call, a, b)) for call in calls]
     assert outcomes == [own, ours]
 

@@ -101,6 +101,36 @@ def test_types_of_pandas_own_and_mixed_columns_are_refused(pd):
         mn.subtract(pd.Series([1.0]), np.ones(1))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "plain"), [("UInt8", "uint8"), ("Float32", "float32"), ("Sparse[float64]", "float64"), ("category", "")]
+)
+def test_the_type_that_is_advised_holds_the_same_numbers(pd, dtype, plain):
+    """Floats were advised to become int64."""
+    with pytest.raises(DTypeError) as caught:
+        mn.subtract(pd.Series([1, 2]).astype(dtype), 1)
+    assert str(caught.value).endswith(f"as a.astype({plain!r}) gives" if plain else "expected one of NumPy's")
+
+
+def test_labels_of_two_types_are_refused_with_both(pd):
+    a, b = (pd.Series([1, 2], index=pd.Index([0, 1], dtype=dtype)) for dtype in ("Int64", "int64"))
+    with pytest.raises(ShapeError, match=r"the index of a and b differ \(Int64 and int64\); expected equal labels"):
+        mn.subtract(a, b)
+
+
+def test_an_array_without_axes_is_a_number_beside_labels(pd):
+    a = pd.Series([5, 200], dtype="uint8", name="n")
+    pd.testing.assert_series_equal(mn.subtract(a, np.array(10, np.uint8)), a - np.array(10, np.uint8))
+    pd.testing.assert_series_equal(mn.subtract(np.array(10, np.uint8), a), np.array(10, np.uint8) - a)
+    with pytest.raises(DTypeError, match="a is of uint8 and b of int64"):
+        mn.subtract(a, np.array(10))
+
+
+def test_what_is_no_array_of_its_library_is_not_beside_one(pd):
+    with pytest.raises(DTypeError) as caught:
+        mn.subtract(pd.Index([1]), pd.Index([2]))
+    assert str(caught.value) == "a is a pandas.Index; expected a pandas Series or DataFrame: pandas.Series(x)"
+
+
 # ---- Polars -----------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +169,35 @@ def test_a_polars_series_of_one_element_goes_with_any_length(pl):
     a, one = pl.Series("n", [5, 200], dtype=pl.UInt8), pl.Series("m", [10], dtype=pl.UInt8)
     for x, y in ((a, one), (one, a)):
         assert mn.subtract(x, y).equals(x - y, check_names=True)
+
+
+def test_a_class_of_polars_gives_itself(pl):
+    """A subclass was refused as a Series beside a DataFrame."""
+
+    class Readings(pl.Series):
+        pass
+
+    class Table(pl.DataFrame):
+        pass
+
+    plain = pl.Series("n", [5, 7])
+    own, table = Readings("n", [5, 7]), Table({"n": [5, 7]})
+    for a, b in (
+        (own, plain),
+        (plain, own),
+        (own, 1),
+        (table, plain.to_frame()),
+        (plain.to_frame(), table),
+        (table, 1),
+    ):
+        found, want = mn.subtract(a, b), a - b
+        assert type(found) is type(want)
+        assert found.equals(want)
+
+
+def test_what_polars_computes_later_is_refused_as_that(pl):
+    with pytest.raises(DTypeError, match=r"a is a polars\..*LazyFrame; expected a Polars Series or DataFrame"):
+        mn.subtract(pl.LazyFrame({"n": [1]}), 1)
 
 
 # ---- xarray -----------------------------------------------------------------------------------------------------
@@ -195,6 +254,34 @@ def test_what_xarray_does_not_join_is_refused_with_its_reason(xr):
     assert str(caught.value) == "one of a and b alone has the data variables 'w'; expected the same in both"
     with pytest.raises(ShapeError, match=r"^xarray does not join a and b: .* for dimension '?x'?: "):
         mn.subtract(xr.Variable("x", [1.0, 2.0]), xr.Variable("x", [1.0, 2.0, 3.0]))
+
+
+def test_sizes_without_labels_are_not_called_labels(xr):
+    """xarray.align was advised, which refuses them as well."""
+    a, b = (xr.DataArray(np.ones(n), dims="x") for n in (3, 2))
+    with pytest.raises(ShapeError, match=r"^xarray does not join a and b: .*conflicting dimension sizes"):
+        mn.subtract(a, b)
+
+
+def trees(xr):
+    a = xr.Dataset({"v": ("x", [5.0, 7.0], {"unit": "m"})}, {"x": [1, 2]}, {"of": "a"})
+    one = xr.DataTree.from_dict({"/": a, "/deep/er": a.assign(w=a.v)}, name="one")
+    return one, one + 1
+
+
+def test_trees_of_xarray_are_subtracted_node_by_node(xr):
+    one, other = trees(xr)
+    flat = xr.DataTree.from_dict({"/": one.dataset})
+    for a, b in ((one, other), (other, one), (one, 1.0), (1.0, one), (one["deep"], one["deep"]), (flat, one.dataset)):
+        xr.testing.assert_identical(mn.subtract(a, b), a - b)
+    with pytest.raises(ShapeError, match="xarray does not join a and b"):
+        mn.subtract(one, flat)
+    with pytest.raises(ShapeError, match="one of a and b alone has the data variables 'v'"):
+        mn.subtract(one, one.dataset)
+    with pytest.raises(ShapeError, match="one of a and b alone has the data variables 'w'"):
+        mn.subtract(one, xr.DataTree.from_dict({"/": one.dataset, "/deep/er": one.dataset}))
+    with pytest.raises(ShapeError, match="the labels of a and b differ"):
+        mn.subtract(one, xr.map_over_datasets(lambda node: node.isel(x=[1, 0]) if node.sizes else node, one))
 
 
 def test_units_inside_xarray_are_refused_before_xarray_joins_anything(xr):

@@ -156,6 +156,18 @@ def test_blocks_that_are_no_arrays_are_refused_before(da):
         )
 
 
+def test_a_class_of_blocks_is_known_before_and_without_axes_there_is_a_number(da):
+    class Readings(np.ndarray):
+        pass
+
+    a = da.from_array(np.array([[5.0, 7.0]]).view(Readings), asarray=False)
+    found, own = mn.subtract(a, a), a - a
+    assert type(found._meta) is type(own._meta) is Readings
+    assert type(found.compute()) is type(own.compute())
+    for x, y in ((a.sum(), a.sum()), (a.sum(), 1.0)):
+        assert type(mn.subtract(x, y).compute()) is type((x - y).compute())
+
+
 # ---- zarr -------------------------------------------------------------------------------------------------------
 
 
@@ -311,3 +323,13 @@ def test_a_library_with_a_namespace_gets_an_array_of_its_own():
     got = mn.subtract(a, a)
     assert type(got) is type(a)
     assert not np.from_dlpack(got).any()
+
+
+def test_a_result_lies_on_its_operands_device():
+    """The result of arrays on another device lay on the first one."""
+    xp = pytest.importorskip("array_api_strict")
+    a, b = (xp.asarray([1.5, 2.5], device=xp.Device(name)) for name in ("device1", "CPU_DEVICE"))
+    assert mn.subtract(a, a).device == mn.subtract(2.0, a).device == a.device
+    assert mn.subtract(b, b).device == b.device
+    with pytest.raises(DTypeError, match="nothing is moved between devices"):
+        mn.subtract(a, b)

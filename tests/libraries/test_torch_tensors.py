@@ -252,8 +252,126 @@ def test_a_small_call_takes_the_short_way_and_any_other_all_checks(monkeypatch):
     followed = torch.ones(3, requires_grad=True)
     assert mn.subtract(followed, torch.ones(3)).requires_grad
     assert mn.subtract(torch.ones(3), followed).requires_grad
-    with pytest.raises(RuntimeError, match="Functionalize rule"):  # PyTorch has none for functions with a gradient
+    with pytest.raises(DTypeError, match="functionalize takes no functions with a gradient of their own"):
         torch.func.functionalize(mn.subtract)(a, b)
+
+
+def laid_out(one):
+    return [step for step, n in zip(one.stride(), one.shape, strict=True) if n > 1]
+
+
+LAST = torch.arange(120.0).reshape(2, 3, 4, 5)
+LAYOUTS = {
+    "channels last": (LAST.contiguous(memory_format=torch.channels_last), LAST),
+    "channels last of b": (LAST, LAST.contiguous(memory_format=torch.channels_last)),
+    "channels last of a volume": (LAST[None].contiguous(memory_format=torch.channels_last_3d), LAST[None]),
+    "a bias": (LAST.contiguous(memory_format=torch.channels_last), torch.ones(3, 1, 1)),
+    "transposed": (LAST[0, 0].t(), LAST[0, 0].t().contiguous()),
+    "two orders": (LAST[0].permute(2, 0, 1), LAST[0].permute(1, 0, 2).contiguous().permute(2, 1, 0).reshape(5, 3, 4)),
+    "gaps": (LAST[..., ::2].permute(3, 0, 1, 2), LAST[..., ::2].contiguous().permute(3, 0, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("operands", LAYOUTS.values(), ids=LAYOUTS)
+def test_dims_lie_in_memory_as_in_pytorchs_own_difference(operands):
+    """channels_last less a contiguous tensor was contiguous: what follows is slower, or is refused."""
+    for dtype in (torch.float32, torch.bfloat16, torch.int16):
+        a, b = (one.to(dtype, memory_format=torch.preserve_format) for one in operands)
+        found, own = mn.subtract(a, b), a - b
+        assert laid_out(found) == laid_out(own)
+        assert torch.equal(found, own)
+        assert laid_out(mn.subtract(a, b, overflow="widen")) == laid_out(own)
+    followed = operands[0].clone().requires_grad_()
+    assert laid_out(mn.subtract(followed, operands[1])) == laid_out(followed - operands[1])
+
+
+def test_shapes_that_do_not_broadcast_are_refused_in_any_layout():
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        mn.subtract(LAYOUTS["channels last"][0], torch.ones(7))
+
+
+def test_pytorch_knows_that_an_out_was_written():
+    """A gradient that needs the earlier elements of out was wrong without an error."""
+    weight, out = torch.ones(2, requires_grad=True), torch.ones(2)
+    loss = (weight * out).sum()
+    mn.subtract(torch.ones(2), torch.ones(2), out=out)
+    assert out._version == 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    with pytest.raises(OverflowFound):
+        mn.subtract(torch.tensor([0, 3], dtype=torch.uint8), 1, out=(written := torch.zeros(2, dtype=torch.uint8)),
+                    overflow="error")  # fmt: skip
+    assert written._version == 1  # some of its elements may have been
+    with torch.inference_mode():
+        made = torch.zeros(2)
+    assert mn.subtract(torch.ones(2), 1, out=made) is made
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_what_would_record_the_difference_as_a_constant_is_refused():
+    """A traced function gave the difference of the tensors that it was traced with, for any other ones."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    a = torch.tensor([1.0, 2.0])
+
+    def one(x, y):
+        return mn.subtract(x, y)
+
+    def other(x, y):
+        return mn.subtract(x.to(torch.bfloat16), 1)
+
+    for trace, name in (
+        (torch.jit.trace, "torch.jit.trace"),
+        (lambda call, tensors: make_fx(call)(*tensors), "make_fx"),
+    ):
+        for call in (one, other):
+            with pytest.raises(DTypeError, match=f"{name} would record the difference as a constant"):
+                trace(call, (a, a))
+    traced = torch.fx.symbolic_trace(one)
+    assert traced(a, 3 * a).tolist() == [-2.0, -4.0]
+
+
+def test_modes_that_only_look_on_change_nothing():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Looks(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    with Looks():
+        assert mn.subtract(torch.ones(2), torch.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_a_functional_tensor_has_no_memory():
+    """Its numbers were those of memory that nothing wrote."""
+    plain = torch.ones(2)
+    functional = torch._to_functional_tensor(plain)
+    for operands in ((functional, plain), (plain, functional), (functional, 1)):
+        with pytest.raises(DTypeError, match="is a functional tensor, which has no memory"):
+            mn.subtract(*operands)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+def test_nested_tensors_are_refused_as_such():
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    with pytest.raises(DTypeError, match="a is a nested tensor; expected a strided tensor"):
+        mn.subtract(nested, nested)
+
+
+def test_an_out_inside_a_transform_is_refused_for_that():
+    with pytest.raises(ShapeError, match=r"out does not go with operands inside a transform of torch\.func"):
+        torch.func.vmap(lambda x: mn.subtract(x, x, out=torch.zeros(2)))(torch.ones(3, 2))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e4m3fn, torch.uint16])
+def test_compiled_code_calls_it_with_types_that_numpy_lacks(dtype):
+    """torch.compile traced the call, and ended with PyTorch's error: data type 'bfloat16' not understood."""
+    a, b = torch.tensor([3, 2], dtype=dtype), torch.tensor([1, 2], dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of functions that it does not look into
+        found = torch.compile(lambda x, y: mn.subtract(x, y).clone(), backend="eager")(a, b)
+    assert found.dtype == dtype
+    assert found.tolist() == [2, 0]
 
 
 def test_compiled_code_calls_it_between_its_parts(monkeypatch):

@@ -370,6 +370,8 @@ def _same(case: Case, a: Any, b: Any, x: Any, y: Any, lazy: Any, found: Any, nam
         raise Difference(
             f"ours has {type(lazy._meta)} and {type(found)}, theirs {type(theirs._meta)} and {type(there)}"
         )
+    if not want.ndim and isinstance(there, np.generic) and not isinstance(found, np.generic):
+        raise Difference(f"ours is a {type(found)}, theirs a {type(there)}")
     if theirs.name == da.subtract(a, b).name and values.ours(a, b, overflow=case.policy).name != lazy.name:
         raise Difference("ours has another name each time")
 

@@ -190,13 +190,15 @@ def compare(case: Case, folder: Path) -> str:
     with warnings.catch_warnings(), jax.enable_x64(case.x64 == "on"):
         warnings.simplefilter("ignore")
         a, b = array(case, 0), array(case, 1)
+        passed = a, b
+        a, b = (one[()] if isinstance(one, np.ndarray) and not one.ndim else one for one in passed)
         reason = refusal(case, a, b)
         if case.inside:
             return _inside(case, a, b)
         both = [one for one in (a, b) if isinstance(one, jax.Array)]
         name = next((str(one.dtype) for one in both if not getattr(one, "weak_type", False)), str(both[0].dtype))
         try:
-            found = values.ours(a, b, out=a if case.out else None, overflow=case.policy)
+            found = values.ours(*passed, out=a if case.out else None, overflow=case.policy)
         except mn.OverflowFound:
             if reason or not _lost(case, name, a, b):
                 raise Difference("ours overflows; nothing does") from None
@@ -263,7 +265,8 @@ def refusal(case: Case, a: Any, b: Any) -> str:  # noqa: PLR0912 - a rule after 
     both = [one for one in (a, b) if isinstance(one, jax.Array)]
     if case.out:
         return "out"
-    if {"numpy", "struct", "bool"} & {case.a, case.b}:
+    arrays = any(isinstance(one, np.ndarray) and one.ndim for one in (a, b))  # one without axes is a scalar
+    if arrays or {"struct", "bool"} & {case.a, case.b}:
         return "another kind of object beside JAX's"
     if any(str(one.dtype) not in (*NUMBERS, *WIDE) for one in both):
         return "a type without a difference"
@@ -280,7 +283,7 @@ def refusal(case: Case, a: Any, b: Any) -> str:  # noqa: PLR0912 - a rule after 
                 return "weakly typed floats beside integers"
             if name in values.INTEGERS and one.size and not _within(name, np.asarray(one)):
                 return "weakly typed integers that do not fit"
-        if isinstance(one, np.generic) and str(one.dtype) != name:
+        if isinstance(one, np.generic | np.ndarray) and str(one.dtype) != name:
             return "a scalar of another type"
         if type(one) is float and name in values.INTEGERS:
             return "a float beside integers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,11 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Case:
-    """Two objects: ``series``, ``frame``, ``number``, ``scalar`` (of NumPy), ``array``, ``lazy``, ``expression``."""
+    """Two objects: ``series``, ``frame``, ``number``, ``scalar`` (of NumPy), ``array``, ``lazy``, ``expression``.
+
+    Attributes:
+        classes: whether either is of a subclass of Polars' own.
+    """
 
     a: str = "series"
     b: str = "series"
@@ -48,6 +53,7 @@ class Case:
     slices: bool = False
     policy: str = "wrap"
     out: bool = False
+    classes: tuple[bool, bool] = (False, False)
     number: int = 1
     seed: int = 0
 
@@ -75,6 +81,7 @@ def draw(source: random.Random) -> Case:
         source.random() < 0.3,
         source.choice(values.POLICIES),
         source.random() < 0.02,
+        (source.random() < 0.1, source.random() < 0.1),
         source.choice([0, 1, 5, 127, 300]),
         source.randrange(2**32),
     )
@@ -146,14 +153,31 @@ def operand(case: Case, which: int) -> Any:
     rows = case.length if which and case.length >= 0 else case.rows
     nulls = case.nulls == "ab"[which]
     if kind == "series":
-        return series(case.names[which], dtypes[0] if dtypes else "Float64", rows, case, seed, nulls)
+        one = series(case.names[which], dtypes[0] if dtypes else "Float64", rows, case, seed, nulls)
+        return _classes()[0](one.name, one) if case.classes[which] else one
     columns = [series(f"c{i}", dtype, rows, case, seed + i, nulls) for i, dtype in enumerate(dtypes)]
     if which and case.columns == "order":
         columns = columns[::-1]
     if which and case.columns == "names":
         columns = [one.alias(f"d{i}") for i, one in enumerate(columns)]
     made = pl.DataFrame(columns)
-    return made.lazy() if kind == "lazy" else made
+    if kind == "lazy":
+        return made.lazy()
+    return _classes()[1](made) if case.classes[which] else made
+
+
+@functools.cache
+def _classes() -> tuple[Any, Any]:
+    """Subclasses of Polars' Series and DataFrame."""
+    import polars as pl
+
+    class Readings(pl.Series):  # type: ignore[misc]
+        pass
+
+    class Table(pl.DataFrame):  # type: ignore[misc]
+        pass
+
+    return Readings, Table
 
 
 # ---- comparing --------------------------------------------------------------------------------------------------
@@ -248,7 +272,7 @@ def refusal(case: Case, a: Any, b: Any) -> str:  # noqa: PLR0912 - a rule after 
         return "out"
     if not objects or {"lazy", "expression", "array"} & {case.a, case.b}:
         return "another kind of object beside Polars'"
-    if len({type(one) for one in objects}) > 1:
+    if len({isinstance(one, pl.Series) for one in objects}) > 1:
         return "a Series beside a DataFrame"
     if len(objects) == 2 and isinstance(a, pl.DataFrame) and (a.columns != b.columns or a.height != b.height):
         return "columns or heights that differ"

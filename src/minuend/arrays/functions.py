@@ -151,7 +151,9 @@ def _apply(operator: Operator, a: object, b: object, out: Any, overflow: Overflo
         if where is not True:
             raise SpecError("where", "where= is for NumPy arrays; expected it to be left away")
         of_library: LibraryFunction = getattr(library, operator.name)
-        return of_library(a, b, out, overflow)
+        # An array without axes is a number with a type: it has no labels that could be compared.
+        x, y = (one[()] if type(one) is np.ndarray and not one.ndim else one for one in (a, b))
+        return of_library(x, y, out, overflow)
     if where is not True:
         return _where(operator, a, b, out, overflow, where)
     x, y, element = operands(a, b)

@@ -86,15 +86,16 @@ def only_of(words: str, kinds: type | tuple[type, ...], operands: Mapping[str, o
     Raises:
         DTypeError: one is not.
     """
+    present = any(isinstance(one, kinds) for one in operands.values())
     for name, one in operands.items():
         number = isinstance(one, int | float | np.generic) and not isinstance(one, bool)
         if one is None or number or isinstance(one, kinds):
             continue
-        kind = type(one)
+        kind = f"{name} is a {type(one).__module__}.{type(one).__qualname__}"
+        if not present:  # an object of the library that is none of its arrays, such as an index or a query
+            raise DTypeError("types", f"{kind}; expected a {words}: {advice}")
         raise DTypeError(
-            "types",
-            f"{name} is a {kind.__module__}.{kind.__qualname__} beside a {words}; nothing is converted, expected "
-            f"arrays of one kind: {advice}",
+            "types", f"{kind} beside a {words}; nothing is converted, expected arrays of one kind: {advice}"
         )
 
 

@@ -31,7 +31,7 @@ def check_protocol(**operands: object) -> None:
             "types",
             f"{name} is a {kind.__module__}.{kind.__qualname__}, whose own __array_ufunc__ carries more than its "
             "numbers, such as units or labels, which would be lost; expected a plain array: convert both operands to "
-            "one unit and pass their numbers",
+            "one unit and pass their numbers, or .todense() of a sparse array",
         )
 
 

@@ -86,8 +86,10 @@ def _empty(operand: object, name: str) -> Any:
     if isinstance(blocks, np.ma.MaskedArray):
         fill = stated_fill_value(blocks)
         return np.ma.MaskedArray(np.empty(0, operand.dtype), mask=np.empty(0, bool), fill_value=fill)
-    if isinstance(blocks, np.ndarray | np.generic):
+    if type(blocks) is np.ndarray or isinstance(blocks, np.generic):
         return np.empty(0, operand.dtype)
+    if isinstance(blocks, np.ndarray):  # a class of NumPy's arrays
+        return np.empty((0,) * max(1, blocks.ndim), operand.dtype).view(type(blocks))
     try:
         empty = blocks.reshape(-1)[:0]
         functions.subtract(empty, empty)
@@ -118,7 +120,7 @@ def _difference(
             )
     try:
         found = functions.subtract(a, b, overflow=overflow)
-        return np.asarray(found) if isinstance(found, np.generic) else found
+        return found[()] if type(found) is np.ndarray else found  # without axes Dask's blocks are NumPy's scalars
     except OverflowFound as error:
         if not block_info:
             raise

@@ -11,6 +11,7 @@ import pandas as pd
 from minuend.arrays import functions
 from minuend.arrays.functions import Array
 from minuend.arrays.libraries import no_out, only_of
+from minuend.core import elements
 from minuend.core.policies import Overflow
 from minuend.errors import DTypeError, ShapeError
 
@@ -61,10 +62,13 @@ def _name(name: object, other: object = ...) -> object:
 
 def _check_labels(a: Labelled, b: Labelled) -> None:
     for axis, words in enumerate(("index", "columns")[: a.ndim]):
-        if not a.axes[axis].equals(b.axes[axis]):
+        x, y = a.axes[axis], b.axes[axis]
+        if not x.equals(y):
+            types = f" ({x.dtype} and {y.dtype})" if x.dtype != y.dtype else ""
             raise ShapeError(
                 "labels",
-                f"the {words} of a and b differ; expected equal labels in one order, as a.align(b, join='inner') makes",
+                f"the {words} of a and b differ{types}; expected equal labels in one order, as "
+                "a.align(b, join='inner') makes",
             )
 
 
@@ -78,7 +82,13 @@ def _elements(operand: object, name: str) -> object:
             "types", f"{name} has columns of {', '.join(map(str, dtypes)) or 'no type'}; expected one type"
         )
     if not isinstance(dtypes[0], np.dtype):
-        raise DTypeError(
-            "types", f"{name} is of pandas' type {dtypes[0]}; expected one of NumPy's, as {name}.astype('int64') gives"
-        )
+        plain = _numpy_name(dtypes[0])
+        advice = f", as {name}.astype({plain!r}) gives" if plain else ""
+        raise DTypeError("types", f"{name} is of pandas' type {dtypes[0]}; expected one of NumPy's{advice}")
     return operand.to_numpy(copy=False)
+
+
+def _numpy_name(dtype: object) -> str:
+    """The name of the type of NumPy's that holds the same numbers as a type of pandas'; nothing where none does."""
+    found = getattr(dtype, "numpy_dtype", None) or getattr(dtype, "subtype", None)
+    return str(found) if str(found) in elements.TYPES else ""

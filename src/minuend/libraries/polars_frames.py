@@ -18,7 +18,7 @@ def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     only_of("Polars Series or DataFrame", (pl.Series, pl.DataFrame), {"a": a, "b": b}, "polars.Series(x)")
     frames = [one for one in (a, b) if isinstance(one, pl.Series | pl.DataFrame)]
     first = frames[0]
-    if len({type(one) for one in frames}) > 1:
+    if len({isinstance(one, pl.Series) for one in frames}) > 1:
         raise ShapeError(
             "columns", "a Series and a DataFrame do not go together; make both of one kind, with .to_frame()"
         )
@@ -26,15 +26,25 @@ def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
         lengths = [len(one) for one in frames]
         if len(set(lengths) - {1}) > 1:
             raise ShapeError("shape", f"a has {lengths[0]} elements and b {lengths[1]}; expected equal lengths, or 1")
-        return _series(first.name, a, b, overflow)
+        return _as_class(first, _series(first.name, a, b, overflow))
     for other in frames[1:]:
         if (first.columns, first.height) != (other.columns, other.height):
             raise ShapeError("columns", "a and b have other columns or lengths; expected the same names in one order")
     parts = [[one[name] if isinstance(one, pl.DataFrame) else one for one in (a, b)] for name in first.columns]
-    return pl.DataFrame([_series(name, x, y, overflow) for name, (x, y) in zip(first.columns, parts, strict=True)])
+    found = [_series(name, x, y, overflow) for name, (x, y) in zip(first.columns, parts, strict=True)]
+    return _as_class(first, pl.DataFrame(found))
 
 
-def _series(name: str, a: object, b: object, overflow: Overflow) -> object:
+def _as_class(first: pl.Series | pl.DataFrame, found: pl.Series | pl.DataFrame) -> pl.Series | pl.DataFrame:
+    """A result as an object of the first one's class, whose own ``__init__`` Polars' operators do not call either."""
+    if type(first) is type(found):
+        return found
+    made: pl.Series | pl.DataFrame = object.__new__(type(first))
+    made.__dict__.update(vars(found))
+    return made
+
+
+def _series(name: str, a: object, b: object, overflow: Overflow) -> pl.Series:
     found = functions.subtract(_elements(a, "a"), _elements(b, "b"), overflow=overflow)
     return pl.Series(name, found)
 

@@ -5,12 +5,14 @@ On another device PyTorch itself computes them there, see :mod:`minuend.librarie
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch.autograd import forward_ad
+from torch.autograd.graph import increment_version
 
 from minuend.arrays import functions
 from minuend.arrays.functions import Array
@@ -33,6 +35,12 @@ _is_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", lambda
 _transform = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: True)
 """The transform of ``torch.func`` that is running, if any; PyTorch has no public name for it."""
 
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+"""How many modes of ``__torch_dispatch__`` are running; PyTorch has no public name for it."""
+
+_is_functional = getattr(torch, "_is_functional_tensor", lambda tensor: False)
+"""Whether a tensor stands for another one, whose memory it has not; PyTorch has no public name for it."""
+
 
 def subtract(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflow) -> torch.Tensor:
     """Subtract tensors, or a tensor and a number; differentiable where an operand is, inside ``torch.func`` too."""
@@ -44,13 +52,58 @@ def subtract(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflo
         found = torch.overrides.handle_torch_function(functions.subtract, (a, b, out), a, b, out, overflow=overflow)
         return found if out is None else out
     only_of("torch.Tensor", torch.Tensor, {"a": a, "b": b, "out": out}, "torch.from_numpy(x)")
-    if any(_is_followed(one) for one in (a, b) if isinstance(one, torch.Tensor)):
-        if out is not None:
-            raise ShapeError(
-                "out", "out does not go with an operand that requires grad; leave it out, or use no_grad()"
-            )
+    _check_recorder()
+    if torch.compiler.is_compiling():
+        return _uncompiled()(a, b, out, overflow)
+    return _followed(a, b, out, overflow)
+
+
+@functools.cache
+def _uncompiled() -> Any:
+    """The function that ``torch.compile`` calls between its parts: it traces no NumPy types that PyTorch lacks."""
+    return torch.compiler.disable(_followed)
+
+
+def _followed(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overflow) -> torch.Tensor:
+    """Subtract, so that PyTorch follows what becomes of operands where it does."""
+    tensors = [one for one in (a, b) if isinstance(one, torch.Tensor)]
+    if not any(map(_is_followed, tensors)):
+        return _computed(a, b, out, overflow)
+    if out is not None:
+        if any(map(_is_wrapped, tensors)):
+            raise ShapeError("out", "out does not go with operands inside a transform of torch.func; leave it out")
+        raise ShapeError("out", "out does not go with an operand that requires grad; leave it out, or use no_grad()")
+    try:
         return _Subtract.apply(a, b, overflow)
-    return _computed(a, b, out, overflow)
+    except RuntimeError as error:
+        if "unctionalize" not in str(error):
+            raise
+        raise DTypeError(
+            "types", "torch.func.functionalize takes no functions with a gradient of their own; call this outside of it"
+        ) from None
+
+
+def _check_recorder() -> None:
+    """Check that nothing records what is called: it would take the result for a constant.
+
+    Raises:
+        DTypeError: ``torch.jit.trace`` or ``make_fx`` does.
+    """
+    recorder = "torch.jit.trace" if torch.jit.is_tracing() else "make_fx" if _is_recorded_by_make_fx() else ""
+    if recorder:
+        raise DTypeError(
+            "types",
+            f"{recorder} would record the difference as a constant; call this outside of it, or trace with "
+            "torch.fx.symbolic_trace",
+        )
+
+
+def _is_recorded_by_make_fx() -> bool:
+    if not _modes():
+        return False
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+    return get_proxy_mode() is not None
 
 
 _PLAIN = frozenset(
@@ -70,11 +123,13 @@ def _quick(a: torch.Tensor, b: torch.Tensor, overflow: Overflow) -> torch.Tensor
         return None
     if _transform() is not None or forward_ad._current_level >= 0:  # numpy() drops tangents
         return None
+    if _modes() or torch.jit.is_tracing() or _is_functional(a) or _is_functional(b):
+        return None
     try:
         x, y = a.numpy(), b.numpy()
     except (RuntimeError, TypeError):
         return None
-    return torch.from_numpy(functions.subtract(x, y, overflow=overflow))
+    return torch.from_numpy(functions.subtract(x, y, overflow=overflow)) if _has_one_layout(a, b) else None
 
 
 def _is_followed(tensor: torch.Tensor) -> bool:
@@ -90,10 +145,42 @@ def _computed(a: Operand, b: Operand, out: torch.Tensor | None, overflow: Overfl
         return _on_device(operands, a, b, out, overflow)
     x, y = _seen(a, "a"), _seen(b, "b")
     if out is None:
-        return _tensor(np.asarray(functions.subtract(x, y, overflow=overflow)))
+        out = _laid_out(a, b, overflow)
+        if out is None:
+            return _tensor(np.asarray(functions.subtract(x, y, overflow=overflow)))
     _check_out(out)
-    functions.subtract(x, y, _seen(out, "out"), overflow=overflow)
+    target = _seen(out, "out")
+    if not out.is_inference():
+        increment_version(out)  # or a gradient that needs its earlier elements would be wrong without an error
+    functions.subtract(x, y, target, overflow=overflow)
     return out
+
+
+def _has_one_layout(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether the order of dims in memory is the same for NumPy and PyTorch: they differ where operands' orders do."""
+    return bool((a.is_contiguous() and b.is_contiguous()) or a.stride() == b.stride())
+
+
+def _laid_out(a: Operand, b: Operand, overflow: Overflow) -> torch.Tensor | None:
+    """An empty result as PyTorch lays it out; ``None`` where NumPy's order is the same, or there is no result."""
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor) or _has_one_layout(a, b):
+        return None
+    own = _layout(a.shape, a.stride(), b.shape, b.stride())
+    if own is None:
+        return None
+    element = elements.TYPES[str(a.dtype).removeprefix("torch.")]
+    name = element.widened.name if overflow == "widen" else element.name
+    return torch.empty_strided(*own, dtype=getattr(torch, name))
+
+
+@functools.lru_cache(maxsize=1024)
+def _layout(*operands: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Shape and strides of PyTorch's own result, of both operands' shapes and strides; ``None`` where there is none."""
+    try:
+        own = torch.maximum(*(torch.empty_strided(*operands[at : at + 2], device="meta") for at in (0, 2)))
+    except RuntimeError:  # shapes that do not broadcast
+        return None
+    return tuple(own.shape), own.stride()
 
 
 def _check_out(out: torch.Tensor) -> None:
@@ -158,8 +245,14 @@ def _plain(operand: torch.Tensor, name: str) -> torch.Tensor:
     Raises:
         DTypeError: it is no strided tensor of plain numbers.
     """
-    if operand.layout != torch.strided or operand.is_quantized:
-        kind = "a quantized tensor" if operand.is_quantized else f"a tensor of layout {operand.layout}"
+    kind = (
+        "a quantized tensor" if operand.is_quantized
+        else f"a tensor of layout {operand.layout}" if operand.layout != torch.strided
+        else "a nested tensor" if operand.is_nested
+        else "a functional tensor, which has no memory" if _is_functional(operand)
+        else ""
+    )  # fmt: skip
+    if kind:
         raise DTypeError("types", f"{name} is {kind}; expected a strided tensor of plain numbers")
     try:
         return operand.detach().resolve_neg()
