@@ -125,7 +125,11 @@ def as_attributes(items: Items) -> dict[str, str]:
 
 
 def in_domains(items: Iterable[Item]) -> list[str]:
-    """Return what other formats lack, in words: items of domains other than GDAL's own."""
+    """Return what other formats lack, in words: items of domains other than GDAL's own.
+
+    >>> in_domains([Item("", "OWNER"), Item("OURS", "deep")])
+    ["the items 'deep' of the domain 'OURS'"]
+    """
     found: dict[str, list[str]] = {}
     for item in items:
         if item.domain:
