@@ -439,11 +439,17 @@ def _back(case: Case, made: Chain, folder: Path) -> str:
     if wrong := fault(again.model):
         raise Difference(f"what is converted back is not accepted: {wrong}")
     try:
-        _equal(
-            "onnxruntime on what is converted back", made, onnx_worker.run(again.model.SerializeToString(), made.feeds)
-        )
+        came = onnx_worker.run(again.model.SerializeToString(), made.feeds)
     except Failed:
         return "equal, and not run after its way back"
+    try:
+        _equal("onnxruntime on what is converted back", made, came)
+    except Difference:
+        if "float16" in made.types and all(
+            map(same, onnx_worker.run(made.model.SerializeToString(), made.feeds), came)
+        ):
+            return "as onnxruntime computes the original, which leaves float16 in float32 from node to node"
+        raise
     return "equal, there and back"
 
 
