@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import functools
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -213,8 +215,12 @@ TOOLS: Mapping[str, Callable[[str, str, str], list[str]]] = {
 }
 """The command of each tool: BASE, TUNED and what it writes."""
 
-PATIENCE = 120
-"""Seconds after which a tool is ended."""
+PATIENCE = 60
+"""Seconds of CPU after which the system ends a tool."""
+
+
+def _be_bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE + 1))
 
 
 def spent() -> float:
@@ -231,9 +237,11 @@ def measure_tools(base: str, tuned: str, folder: Path) -> Mapping[str, str]:
         if shutil.which(words[0]) is None:
             continue
         try:
-            run = functools.partial(subprocess.run, words, check=True, timeout=PATIENCE)
+            run = functools.partial(subprocess.run, words, check=True, preexec_fn=_be_bounded)
             found[name] = _measured(run, tuned, out)
-        except subprocess.TimeoutExpired:
+        except subprocess.CalledProcessError as error:
+            if error.returncode != -signal.SIGXCPU:
+                raise
             found[name] = f"more than {PATIENCE} s"
     return found
 

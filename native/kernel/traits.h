@@ -34,7 +34,7 @@ struct TraitBase {
   static constexpr bool writes = policy != Policy::count;  // whether there is a result at all
   static constexpr bool wraps = policy == Policy::wrap && element != Element::table;
   static constexpr bool takes_pairs = false;  // whether it takes stride 2 as `Pairs`
-  static constexpr bool takes_one = false;    // whether it computes single elements by one()
+  static constexpr bool takes_any = false;    // whether any() computes single elements and registers of any width
   // Whether it has so many instructions that the CPU's own window holds too few loads: then operands are prefetched in
   // any case.
   static constexpr bool is_slow = false;
@@ -61,9 +61,11 @@ struct Modular : TraitBase<element, policy> {
     if constexpr (Modular::reports != Report::nothing) over = Op::template overflow<T, R>(a, b, d);
     return d;
   }
-  using In = typename Modular::In;
-  static constexpr bool takes_one = policy == Policy::wrap;
-  static In one(In a, In b) { return Op::of(a, b); }
+  static constexpr bool takes_any = policy == Policy::wrap;
+  template <class X>
+  static X any(X a, X b) {
+    return Op::of(a, b);
+  }
 };
 
 template <class Op, Element element>
@@ -107,9 +109,12 @@ struct Ieee : TraitBase<element, Policy::wrap> {
   using T = Vec<F, Ieee::lanes>;
 
   V operator()(V a, V b, V&) const { return (V)Op::of((T)a, (T)b); }
-  using In = typename Ieee::In;
-  static constexpr bool takes_one = sizeof(In) >= 4;
-  static In one(In a, In b) { return as<In>(Op::of(as<F>(a), as<F>(b))); }
+  static constexpr bool takes_any = sizeof(F) >= 4;
+  template <class X>
+  static X any(X a, X b) {
+    using Floats = std::conditional_t<sizeof(X) == sizeof(F), F, Vec<F, sizeof(X) / sizeof(F)>>;
+    return as<X>(Op::of(as<Floats>(a), as<Floats>(b)));
+  }
 };
 
 // 16-bit floats are computed in float32 and rounded once. That is exact: float32 has more than twice their

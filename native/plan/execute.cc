@@ -91,6 +91,18 @@ size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
   return item;
 }
 
+struct Moved {
+  size_t read, written;  // bytes
+};
+
+// What is moved of elements alone, or of all that lies in their cache lines.
+Moved moved(const Work& work, bool by_lines) {
+  const Layout& l = work.layout;
+  const size_t item = item_size(work.element), result = result_size(work.element, work.policy);
+  auto bytes = [&](const ptrdiff_t* s, size_t own) { return bytes_read(l, s, by_lines ? in_lines(l, s, own) : own); };
+  return {bytes(l.a, item) + bytes(l.b, item), l.count() * (by_lines ? in_lines(l, l.out, result) : result)};
+}
+
 // From how many bytes on the caches no longer hold all that is touched. Up to 64 MiB the last cache is taken for the
 // machine's own, above for a server's, which many programs share.
 //
@@ -112,27 +124,34 @@ size_t stream_threshold(bool reads, bool twice) {
 //   48 KiB or less                                in_l1      prefetching what is there costs more than it gives
 //   stream_threshold() or less, on AMD, and half  in_l1      Zen 4 prefetches by itself: up to 1.3 times as fast, and
 //   the last cache or less, or hardly read                   twice as fast where there is little but a result
-//   stream_threshold() or less                    in_cache   a store that misses L1 waits for its line
+//   stream_threshold() or less; on AMD with what  in_cache   a store that misses L1 waits for its line; beside strided
+//   lies between strided elements                            operands streaming takes up to 0.7 of the time, on Zen 4
 //   in place                                      beyond     the result's lines are in the caches anyway
 //   odd addresses, up to a higher threshold       beyond     streaming them takes a buffer
 //   odd addresses, on AMD                         beyond     it costs Zen 4 more than lines that are read: 1.1 times
 //   more                                          streamed   lines are not read just to be written over
-Traffic choose_traffic(const Views& views, size_t read, size_t written, size_t result) {
+Traffic choose_traffic(const Views& views, const Moved& own, const Moved& lines, size_t result) {
   const bool in_place = views.out == views.a || views.out == views.b;
-  const size_t bytes = read + (in_place ? 0 : written);
+  auto sum = [&](const Moved& moved) { return moved.read + (in_place ? 0 : moved.written); };
+  const size_t bytes = sum(own);
   if (bytes <= kL1) return Traffic::in_l1;
-  const bool reads = read > written / kHardlyRead, is_across = reinterpret_cast<uintptr_t>(views.out) % result != 0;
-  if (bytes <= stream_threshold(reads, false)) {
+  const bool reads = own.read > own.written / kHardlyRead;
+  const bool is_across = reinterpret_cast<uintptr_t>(views.out) % result != 0;
+  if (sum(kIsAmd ? lines : own) <= stream_threshold(reads, false)) {
     return kIsAmd && (!reads || bytes <= kCaches.l3 / 2) ? Traffic::in_l1 : Traffic::in_cache;
   }
   const bool is_stored = is_across && (kIsAmd || bytes <= stream_threshold(reads, true));
   return in_place || is_stored ? Traffic::beyond : Traffic::streamed;
 }
 
-Traffic choose_traffic(const Work& work, size_t elements) {
-  const Layout& l = work.layout;
-  const size_t item = item_size(work.element), result = result_size(work.element, work.policy);
-  return choose_traffic(work, bytes_read(l, l.a, item) + bytes_read(l, l.b, item), elements * result, result);
+// Whose loops compute rows, where elements stay in their lanes. Tables, small floats and policies take more instructions
+// than loads: they keep the largest registers.
+const Routines& choose_routines(const Work& work, Traffic traffic, const Moved& own) {
+  const bool is_cached = traffic == Traffic::in_l1 || traffic == Traffic::in_cache;
+  const bool is_simple = work.policy == Policy::wrap && work.element != Element::table &&
+                         work.element != Element::f16 && work.element != Element::bf16;
+  const bool reads = own.read > own.written / kHardlyRead;
+  return is_cached && is_simple && reads && own.read + own.written > kCaches.l2 ? routines_beyond_l2() : routines();
 }
 
 size_t bytes_of(const Work& work, size_t elements) {
@@ -243,21 +262,23 @@ size_t execute(Work& work) {
   const size_t elements = work.layout.count();
   if (elements == 0) return 0;
   collapse(work.layout, work.a, work.b, work.out);
-  const Traffic traffic = choose_traffic(work, elements);
+  const Moved own = moved(work, false);
+  const Moved lines = own.read + own.written > kL1 ? moved(work, true) : own;
+  const Traffic traffic = choose_traffic(work, own, lines, result_size(work.element, work.policy));
   const size_t bytes = bytes_of(work, elements);
   if (const int dim = Planes::outer_dim(work); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
   if (const int dim = Tiles::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);
     return run(work, Tiles(work, traffic), bytes);
   }
-  return run(work, Rows(work, traffic), bytes);
+  return run(work, Rows(work, traffic, choose_routines(work, traffic, own)), bytes);
 }
 
 void copy(Views& views, size_t item) {
   const size_t bytes = views.layout.count() * item;
   if (bytes == 0) return;
   collapse(views.layout, views.a, views.b, views.out);
-  run(views, Copies(views, item, choose_traffic(views, bytes, bytes, item)), 2 * bytes);
+  run(views, Copies(views, item, choose_traffic(views, {bytes, bytes}, {bytes, bytes}, item)), 2 * bytes);
 }
 
 size_t first_overflow(const Work& work) {
@@ -266,7 +287,7 @@ size_t first_overflow(const Work& work) {
   alignas(64) char scratch[kBuffer];  // what is written here is not read
   counting.out = scratch;
   for (int i = 0; i < counting.layout.rank; ++i) counting.layout.out[i] = 0;
-  const Rows rows(counting, Traffic::in_l1);
+  const Rows rows(counting, Traffic::in_l1, routines());
   const size_t elements = work.layout.count();
   for (size_t i = 0; i < elements; i += kChunk) {
     if (run_range(counting, rows, i, std::min(i + kChunk, elements)) == 0) continue;

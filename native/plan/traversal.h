@@ -80,10 +80,10 @@ class KernelTraversal : public Traversal {
 
   bool is_contiguous(ptrdiff_t stride) const { return stride == ptrdiff_t(item_); }
 
-  // Chooses the kernel; called once, by the derived class.
-  void read_as(Accesses accesses) {
+  // Chooses the kernel, of the routines in use or of others; called once, by the derived class.
+  void read_as(Accesses accesses, const Routines& of = routines()) {
     accesses_ = accesses;
-    kernel_ = routines().find(op_, element_, policy_, accesses);
+    kernel_ = of.find(op_, element_, policy_, accesses);
   }
 
   const Operator op_;

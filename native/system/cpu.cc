@@ -72,6 +72,13 @@ bool is_amd() {
   return std::memcmp(name, "AuthenticAMD", sizeof(name)) == 0;
 }
 
+bool is_zen4() {
+  unsigned version, rest[3];
+  __cpuid(1, version, rest[0], rest[1], rest[2]);
+  const unsigned family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+  return is_amd() && family == 25 && has_avx512();
+}
+
 #else
 
 #if defined(MINUEND_ARM)
@@ -90,6 +97,7 @@ bool has_neon_fp16() {
 #endif
 
 bool is_amd() { return false; }
+bool is_zen4() { return false; }
 
 #endif
 

@@ -22,5 +22,7 @@ bool has_neon_fp16();
 #endif
 
 bool is_amd();
+// Family 25 of AMD, with AVX-512.
+bool is_zen4();
 
 }  // namespace minuend

@@ -101,4 +101,12 @@ bool set_instruction_set(const char* name) {
 
 const Routines& routines() { return *current.load()->routines; }
 
+const Routines& routines_beyond_l2() {
+#if defined(MINUEND_HAS_AVX2) && defined(MINUEND_HAS_AVX512)
+  static const bool half = is_zen4();
+  if (half && current.load()->routines == &avx512::routines) return avx2::routines;
+#endif
+  return routines();
+}
+
 }  // namespace minuend

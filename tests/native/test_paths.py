@@ -321,6 +321,29 @@ def test_few_long_rows_or_columns_beyond_the_caches(dtype, few, threads):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are fenced by mprotect, as Linux has it")
+@pytest.mark.parametrize("offset", [0, 1, 4, 24])
+@pytest.mark.parametrize("step", [3, 4, 12, 17])
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "float32", "float64"])
+def test_steps_whose_lines_are_more_than_the_caches_hold(dtype, step, offset):
+    """Beside strided operands a result is streamed long before it is large itself."""
+    itemsize = np.dtype(dtype).itemsize
+    n = (15 << 20) // min(64, step * itemsize) // 3
+    small = np.random.default_rng(1).integers(0, 100, 3 * n * step + 5, np.uint8).astype(dtype)
+    a, b = (small[i : i + 3 * n * step].reshape(3, n * step)[:, ::step] for i in (0, 5))
+    check(a, b, offset)
+    check(a[0], b[1, ::-1], offset)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "float32", "float64"])
+def test_what_the_caches_hold_beyond_l2(dtype, threads):
+    """Rows that one thread finds in the last cache have loops of their own on some CPUs."""
+    n = (3 << 20) // np.dtype(dtype).itemsize // 301
+    a, b = (np.random.default_rng(seed).integers(0, 100, (n, 301), np.uint8).astype(dtype) for seed in (1, 2))
+    for y in (b, b[:1], b[:, :1], b[0, 0], b[:, ::-1]):
+        check(a, y, offset=np.dtype(dtype).itemsize)
+    check(a[:, :299], b[:, 2:], offset=1)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_steps_are_read_up_to_a_fence_and_not_beyond(dtype):
     pages = 24
