@@ -14,12 +14,14 @@ from minuend.judging import run_check
 from minuend.judging.checking import check
 from minuend.judging.options import Judging, Runs, find_targets
 from minuend.judging.pattern_operands import met, places, with_witness
+from minuend.language import Language
 from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
 from minuend.models.patterns import Const, Op, Pattern, Softmax, X, less
 from minuend.models.ranges.assumed import NONE
 from minuend.models.tracing import TRACING, Array, Trace
 from minuend.operators import SUBTRACT
+from minuend.runtimes.explaining import explained
 from minuend.runtimes.reasons import RunContradicts
 from minuend.runtimes.witness import Witness
 
@@ -116,3 +118,10 @@ def test_a_contradiction_is_named_where_the_operands_of_a_pattern_met(source: st
     (finding,) = report.findings
     assert (finding.verdict, finding.witness is not None) == ("different-numbers", True)
     assert any(isinstance(one, RunContradicts) for one in finding.reasons) == contradicts
+    for language in map(Language, ("en", "zh_TW")):
+        said = explained([finding], language)
+        elements = 0 if finding.seen is None else getattr(finding.seen, "elements", 0)
+        text = "a run contradicts this: all {elements} elements were as expected with these operands"
+        assert said.why.endswith(language.tr(text, elements=elements)) == contradicts
+        command = "minuend measure onnxruntime-cpu -o onnxruntime-cpu.json"
+        assert (said.todo[-1] == language.tr("to settle it: {command}", command=command)) == contradicts

@@ -220,3 +220,17 @@ def test_another_operator_is_measured_and_proved(name: str, tmp_path: Path, caps
 def test_an_operator_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["measure", "ort", "--operator", "adds", "-o", str(tmp_path / "x.json")]) == 2
     assert "no operator 'adds' (did you mean 'add'?); expected subtract, add or negative" in capsys.readouterr().err
+
+
+def test_what_shows_nothing_and_is_not_queried_again_stays_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a few patterns are queried, the others that have no witness are known as they were."""
+    target = targets.find("onnxruntime-cpu@1.32.0")
+    monkeypatch.setattr(pattern_cases, "rows_for", lambda _: [])
+
+    class Queried:
+        name, release, cpu = target.runtime, target.release, target.cpu
+
+    found = measuring.with_graphs(Queried(), target, measuring.NOT_SHOWN, patterns={("float16", "Softmax(x - x)")})
+    assert found.table.cells.keys() == target.table.cells.keys()
+    lost = [key for key, answers in target.table.cells.items() if found.table.cells[key] != answers]
+    assert lost == []

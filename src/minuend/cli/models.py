@@ -12,7 +12,7 @@ from minuend.child import SECONDS, Limits
 from minuend.cli import options
 from minuend.cli.arguments import files, items, path, size
 from minuend.cli.options import Known
-from minuend.cli.printing import complain, report_lines, show, show_json
+from minuend.cli.printing import complain, report, report_lines, show, show_json
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.core.limits import MAX_BYTES
@@ -177,7 +177,7 @@ def fix(
         show(fix_page(fixed, Command(model, out, [*known.written, *given])))
     if written:
         fixed.save(written)
-    report_lines(as_json, lambda: fix_json(fixed, model, written), lambda: [written_line(fixed, model, written)])
+    report(as_json, lambda: fix_json(fixed, model, written), lambda: [written_line(fixed, model, written)])
     return FINDINGS if fixed.failed or fixed.differs else FINE
 
 

@@ -102,7 +102,20 @@ class Command:
 def explained(found: Sequence[Finding], language: Language, command: Command = Command()) -> Explanation:
     """Return what differs, why, and what to do, of findings of one cause that are not ok."""
     shown = next((one for one in found if one.witness is not None), found[0])
-    return Explanation(what(shown, language), why(found, language), tuple(todo(shown, language, command)))
+    because_of = why(found, language)
+    if contradiction := _contradiction(found):
+        contradicted = language.tr(
+            "a run contradicts this: all {elements} elements were as expected with these operands",
+            elements=contradiction.elements,
+        )
+        because_of = rendering.several([because_of, contradicted], language)
+    return Explanation(what(shown, language), because_of, tuple(todo(shown, language, command)))
+
+
+def _contradiction(found: Sequence[Finding]) -> because.RunContradicts | None:
+    """What a run showed that is not as it was measured, where it had the operands that were measured to differ."""
+    reasons = itertools.chain.from_iterable(one.reasons for one in found)
+    return next((one for one in reasons if isinstance(one, because.RunContradicts)), None)
 
 
 def cause(finding: Finding, language: Language) -> tuple[str, ...]:
@@ -110,7 +123,8 @@ def cause(finding: Finding, language: Language) -> tuple[str, ...]:
     reason = deciding(finding.reasons)
     patterns = isinstance(reason, because.PatternNotMeasured) or _is_pattern(reason)
     named = type(reason).__name__ if patterns else why([finding], language)
-    return (finding.severity or "", named, *todo(finding, language, Command()))
+    contradicted = "contradicted" if _contradiction([finding]) else ""
+    return (finding.severity or "", named, contradicted, *todo(finding, language, Command()))
 
 
 def lines(finding: Finding, command: Command = Command()) -> str:
@@ -244,6 +258,9 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
         yield language.tr("if {ulps} ulps are fine: {command}", ulps=ulps, command=command.filled(one.command))
     if not (others or assume or tolerate) and (finding.inferred or not measure):
         yield language.tr("no remedy known: accept it in minuend.toml")
+    if _contradiction([finding]) and not finding.inferred:
+        runtime = finding.target.partition("@")[0]
+        yield language.tr("to settle it: {command}", command=f"minuend measure {runtime} -o {runtime}.json")
     for one in measure if finding.inferred or not (others or assume or tolerate) else []:
         yield from elsewhere
         line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")

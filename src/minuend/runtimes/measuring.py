@@ -81,7 +81,8 @@ def with_graphs(
     found = pattern_answers.measure(queried, known=known, types=only, progress=progress)
     if which == NOT_SHOWN:  # what another processor showed stays, though this one may not show it
         before = target.table.cells
-        found = Table({key: {**before.get(key, {}), **one} for key, one in found.cells.items()}, found.cpus)
+        queried_now = {key: {**before.get(key, {}), **one} for key, one in found.cells.items()}
+        found = Table({**before, **queried_now}, found.cpus)  # where few patterns are queried, others stay too
     return replace(target, table=target.table.with_patterns(found))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from real_exports import EXPORTS, MODELS, quantised, written
 
 from minuend.cli.pages.checking import gate_page
 from minuend.cli.pages.layout import text
@@ -23,7 +24,6 @@ from minuend.runtimes.witness import Witness
 onnx = pytest.importorskip("onnx")
 
 Array = np.ndarray[Any, np.dtype[Any]]
-MODELS = Path(__file__).parents[2] / "data" / "models"
 TARGETS = ("openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0")
 WIDTH, HEIGHT = 80, 40
 MATMUL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -35,49 +35,10 @@ g (float[8,8] x, float[8,8] q) => (float[8,8] y, float[8,8] z) <float c = {1.5}>
 }"""
 
 
-def classifier(path: Path) -> None:
-    """Write a classifier of uint8 pixels: the usual preprocessing before a small ResNet."""
-    pixels = onnx.load(MODELS / "pixel_normalisation.torchscript-13.onnx")
-    net = onnx.load(MODELS / "residual_net.torchscript-13.onnx")
-    pixels.ir_version = net.ir_version
-    del pixels.graph.node[-1]  # a convolution of its own
-    normalised = pixels.graph.node[-1].output[0]
-    pixels.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info(normalised, onnx.TensorProto.FLOAT, None))
-    prefixed = onnx.compose.add_prefix(net, "net/")
-    merged = onnx.compose.merge_models(pixels, prefixed, [(normalised, "net/image")])
-    del merged.opset_import[1:]  # it is there twice
-    onnx.save(merged, path)
-
-
-def quantised(path: Path) -> None:
-    """Write the classifier as onnxruntime quantises it: QuantizeLinear and DequantizeLinear around its operators."""
-    quantization = pytest.importorskip("onnxruntime.quantization")
-    plain = path.with_name("plain.onnx")
-    classifier(plain)
-    pixels = np.random.default_rng(0).integers(0, 256, (2, 16, 16, 3)).astype(np.uint8)
-    feeds = iter([{"pixels": pixels}])
-
-    class Calibration(quantization.CalibrationDataReader):
-        def get_next(self) -> dict[str, Array] | None:
-            return next(feeds, None)
-
-    quantization.quantize_static(plain, path, Calibration(), quant_format=quantization.QuantFormat.QDQ)
-
-
-WRITTEN = {"classifier": classifier, "quantised": quantised}
-
-
-@pytest.fixture(params=["classifier", "encoder.torchscript-13", "quantised", "quantise_back.torchscript-14"])
+@pytest.fixture(params=EXPORTS)
 def export(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Real exports: a classifier with uint8 preprocessing, a transformer block with a mask, that classifier as a QDQ
-    model, quantised activations."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / f"{request.param}.onnx"
-    if request.param in WRITTEN:
-        WRITTEN[request.param](path)
-    else:
-        path.write_bytes((MODELS / path.name).read_bytes())
-    return path.name
+    return written(request.param, tmp_path)
 
 
 def found(path: str, targets: tuple[str, ...] = TARGETS) -> Gate:
