@@ -123,6 +123,8 @@ def test_an_array_without_axes_is_a_number_beside_labels(pd):
     pd.testing.assert_series_equal(mn.subtract(np.array(10, np.uint8), a), np.array(10, np.uint8) - a)
     with pytest.raises(DTypeError, match="a is of uint8 and b of int64"):
         mn.subtract(a, np.array(10))
+    with pytest.raises(DTypeError, match=r"b is a numpy\.ndarray beside a pandas"):
+        mn.subtract(a, np.array(10, object))  # which gives a Python number
 
 
 def test_what_is_no_array_of_its_library_is_not_beside_one(pd):

@@ -236,4 +236,4 @@ def test_the_page_shows_the_figures_and_every_defect() -> None:
     docs = Path(__file__).parents[2] / "docs"
     figures = json.loads((docs / "verification.json").read_text("utf-8"))
     assert (docs / "verification.md").read_text("utf-8").endswith(driver.page(figures))
-    assert {path.stem for path in driver.FOUND.glob("*.json")} <= figures.keys() <= SURFACES.keys()
+    assert {path.stem for path in driver.FOUND.glob("*.json")} <= figures.keys() == SURFACES.keys()

@@ -151,9 +151,7 @@ def _apply(operator: Operator, a: object, b: object, out: Any, overflow: Overflo
         if where is not True:
             raise SpecError("where", "where= is for NumPy arrays; expected it to be left away")
         of_library: LibraryFunction = getattr(library, operator.name)
-        # An array without axes is a number with a type: it has no labels that could be compared.
-        x, y = (one[()] if type(one) is np.ndarray and not one.ndim else one for one in (a, b))
-        return of_library(x, y, out, overflow)
+        return of_library(_scalar_of(a), _scalar_of(b), out, overflow)
     if where is not True:
         return _where(operator, a, b, out, overflow, where)
     x, y, element = operands(a, b)
@@ -162,6 +160,14 @@ def _apply(operator: Operator, a: object, b: object, out: Any, overflow: Overflo
         return found
     scalars = not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray)
     return found[()] if scalars else wrap(operator, found, a, b)
+
+
+def _scalar_of(operand: object) -> object:
+    """A plain array without axes as its scalar: it has no labels that could be compared; anything else as it is."""
+    if type(operand) is np.ndarray and not operand.ndim and not operand.dtype.hasobject:
+        found: object = operand[()]
+        return found
+    return operand
 
 
 def _where(operator: Operator, a: object, b: object, out: Any, overflow: Overflow, where: object) -> Any:

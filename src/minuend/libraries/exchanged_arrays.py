@@ -16,10 +16,11 @@ def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     first = next(one for one in (a, b) if exchanges(one))
     kind = type(first)
     only_of(f"{kind.__module__}.{kind.__qualname__}", kind, {"a": a, "b": b}, "from_dlpack(x) of its library")
-    devices = {str(device): device for one in (a, b) if (device := getattr(one, "device", None)) is not None}
+    devices = {str(device) for one in (a, b) if exchanges(one) and (device := getattr(one, "device", None)) is not None}
     if len(devices) > 1:
         raise DTypeError(
-            "types", f"a and b lie on {' and '.join(devices)}; nothing is moved between devices, expected one device"
+            "types",
+            f"a and b lie on {' and '.join(sorted(devices))}; nothing is moved between devices, expected one device",
         )
     x, y = _seen(a, "a"), _seen(b, "b")
     found = np.asarray(functions.subtract(x, y, overflow=overflow))
