@@ -23,7 +23,8 @@ from looked_up import MODELS, counted, ranked
 
 from minuend.files.transaction.writing import atomic
 from minuend.runtimes import case_list, pattern_answers, pattern_cases, targets
-from minuend.runtimes.measuring import ALL, MISSING, NOT_SHOWN, is_shown, with_graphs
+from minuend.runtimes.answers import DIFFERENT, Answer
+from minuend.runtimes.measuring import ALL, MISSING, NOT_SHOWN, with_graphs
 from minuend.runtimes.measuring import measure as measure_all
 from minuend.runtimes.pattern_witnesses import WITNESSES, PatternWitnesses, with_witnesses, without_witnesses
 from minuend.runtimes.quirks import quirks
@@ -48,13 +49,14 @@ def measure(
     graphs_of: str = "",
     types: Collection[str] = (),
     isa: str = "",
+    patterns: Collection[tuple[str, str]] = (),
 ) -> Path:
     """Measure a runtime and return the file written.
 
     ``graphs_of`` says which graph cases are queried: ``"all"``, ``"missing"``, or ``"not-shown"``, those too that
     differ and have no severity. Where ``types`` are named: all of those and of the others what is missing, or what is
     missing of those alone. The rows of nodes are then left as the file has them. With ``"none"`` nodes alone are
-    measured: what the runtime makes of patterns stays unknown.
+    measured: what the runtime makes of patterns stays unknown. ``patterns`` are queried alone, where there are any.
     """
     start = time.perf_counter()
     progress = _progress if sys.stderr.isatty() else None
@@ -64,7 +66,7 @@ def measure(
         target = _load(path) if again else measure_all(queried, alone=True, progress=progress)
         if quirks(queried.name).joins and graphs_of != NONE:
             _write_cases()
-            target = with_graphs(queried, target, graphs_of or ALL, types, progress)
+            target = with_graphs(queried, target, graphs_of or ALL, types, patterns, progress)
     _write(target, path)
     seconds = time.perf_counter() - start
     print(f"{target.name}: {len(target.table.cells):,} cases in {seconds:.0f} s → {path.name}", flush=True)
@@ -116,7 +118,12 @@ def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chose
 
 def _is_lacking(answers: Answers | None) -> bool:
     """Whether a case is not known, or differs and nothing says how badly."""
-    return answers is None or not all(map(is_shown, answers.values()))
+    return answers is None or any(map(_has_no_severity, answers.values()))
+
+
+def _has_no_severity(answer: Answer) -> bool:
+    shown = answer.witness is not None or answer.severities or answer.message
+    return answer.verdict == DIFFERENT and not shown
 
 
 def _with_cells(target: Target, queried: Runtime, found: Mapping[Key, Answers]) -> Target:
@@ -198,6 +205,9 @@ def main() -> None:
     parser.add_argument("--types", nargs="+", default=(), metavar="TYPE", help="with --graphs: of these types alone")
     parser.add_argument("--models", type=Path, nargs="+", default=[MODELS], help="with --graphs looked-up: folders")
     parser.add_argument("--minutes", type=float, default=20, help="with --graphs looked-up: how long")
+    parser.add_argument(
+        "--patterns", type=Path, help="these alone: lines of a type, a tab and a pattern as it is printed"
+    )
     parser.add_argument("--isa", default="", help="let it use no newer ones than this; written beside the others")
     given = parser.parse_args()
     if given.isa and given.output == TARGETS:
@@ -206,7 +216,9 @@ def main() -> None:
     if given.graphs == LOOKED_UP:
         measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes, given.isa))
         return
-    measure(given.runtime, given.python, given.output, given.graphs, given.types, given.isa)
+    lines = given.patterns.read_text("utf-8").splitlines() if given.patterns else ()
+    patterns = {(dtype, pattern) for dtype, pattern, *_ in (line.split("\t") for line in lines)}
+    measure(given.runtime, given.python, given.output, given.graphs, given.types, given.isa, patterns)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ def with_graphs(
     target: Target,
     which: str = ALL,
     types: Collection[str] = (),
+    patterns: Collection[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> Target:
     """Return a target with what its runtime does with a subtraction and an adjacent operator.
@@ -59,7 +60,7 @@ def with_graphs(
     Args:
         queried: the runtime. target: what is known of it. which: the queried cases, :data:`ALL`, :data:`MISSING` or
             :data:`NOT_SHOWN`. types: with :data:`ALL`: all of these element types, and of others what is missing; else
-            what is missing of these alone.
+            what is missing of these alone. patterns: of these alone, see :func:`pattern_answers.measure`.
         progress: called with the number of cases done and of all.
 
     Raises:
@@ -73,12 +74,12 @@ def with_graphs(
         return target
     known = target.table if which != ALL or types else NOTHING
     if which == NOT_SHOWN:
-        shown = {key: one for key, one in known.cells.items() if all(map(is_shown, one.values()))}
+        shown = {key: one for key, one in known.cells.items() if not any(map(_lacks_a_witness, one.values()))}
         known = replace(known, cells=shown)
     if which == ALL:
         known = replace(known, cells={key: one for key, one in known.cells.items() if key.dtype not in types})
     only = () if which == ALL else types
-    found = pattern_answers.measure(queried, known=known, types=only, progress=progress)
+    found = pattern_answers.measure(queried, known=known, types=only, patterns=patterns, progress=progress)
     if which == NOT_SHOWN:  # what another processor showed stays, though this one may not show it
         before = target.table.cells
         queried_now = {key: {**before.get(key, {}), **one} for key, one in found.cells.items()}
@@ -86,9 +87,9 @@ def with_graphs(
     return replace(target, table=target.table.with_patterns(found))
 
 
-def is_shown(answer: Answer) -> bool:
-    """Whether something shows how bad it is, where numbers differ: a witness, severities, or a refusal's message."""
-    return answer.verdict != DIFFERENT or bool(answer.witness or answer.severities or answer.message)
+def _lacks_a_witness(answer: Answer) -> bool:
+    """Whether numbers differ and nothing shows which."""
+    return answer.verdict == DIFFERENT and answer.witness is None and not answer.message
 
 
 # ---- nodes by themselves --------------------------------------------------------------------------------------
