@@ -243,12 +243,12 @@ def test_what_no_opset_below_can_say_is_refused_and_the_model_stays_as_it_was():
     assert (fixed.changes, fixed.notes) == ((), ())
 
 
-def test_a_subtraction_that_became_another_version_is_not_reported_as_left(tmp_path, capsys):
+def test_a_subtraction_that_became_another_version_is_not_reported_as_left(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     limited = "c = Sub(a, b) e = Sub <broadcast: int = 1> (c, d)"
     signature = "(float[2,3] a, float[2,3] b, float[3] d) => (float[2,3] e)"
-    source, out = tmp_path / "m.onnxtxt", tmp_path / "f.onnx"
-    source.write_text(text(signature, limited, 1))
-    assert cli.main(["fix", str(source), "--target", ONNXRUNTIME, "-o", str(out)]) == 0
+    tmp_path.joinpath("m.onnxtxt").write_text(text(signature, limited, 1))
+    assert cli.main(["fix", "m.onnxtxt", "--target", ONNXRUNTIME, "-o", "f.onnx"]) == 0
     first, second, *_, third, _ = capsys.readouterr().out.splitlines()
     assert (first, second) == ("~ opset 1 became 7", "~ graph.node[1]: Sub-1 became Sub-7 (without broadcast)")
     assert third == "1 subtraction left as it is"
@@ -615,9 +615,9 @@ def test_the_command_writes_the_fixed_model_and_reports_it(tmp_path, capfd):
     import openvino
 
     release = openvino.__version__.partition("-")[0]
-    *lines, last = told.splitlines()
-    assert last == f"{EXAMPLE} → {out} for {OPENVINO}"
-    assert lines == [
+    lines, at, last = told.partition(EXAMPLE)
+    assert " ".join((at + last).split()) == f"{EXAMPLE} → {out} for {OPENVINO}"  # folded by the length of the path
+    assert lines.splitlines() == [
         "rewritten: graph.node[0] 'subtract_background'",
         "  as:  Sub-14 of uint8 became Cast, Cast, Sub, Clip, Cast (through int32,",
         "       saturated with Clip)",

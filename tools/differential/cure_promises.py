@@ -13,7 +13,7 @@ from functools import cache
 
 import onnx
 
-from differential.cure_models import Case, may_overflow
+from differential.cure_models import DTYPES, Case, may_overflow
 
 REWRITTEN, LEFT, REFUSED = ("rewritten",), ("left as it is",), ("refused",)
 NOT_REFUSED = REWRITTEN + LEFT
@@ -78,6 +78,7 @@ PROMISES = (
     Promise(REFUSED, "onnxruntime 1.17 has no Sub of uint64, and none of more bits", OLD, ("uint64",), "wrap",
             ("none",)),
     Promise(LEFT, "onnxruntime 1.17 wraps as the operator does", OLD, ("int32", "int64"), "wrap"),
+    Promise(REFUSED, "tract has no Loop", ("tract",), DTYPES, around=("in Loop",)),
     Promise(LEFT, "tract wraps as the operator does", ("tract",), INTEGERS, "wrap"),
     Promise(LEFT, "onnxruntime computes them as IEEE 754 does", ONNXRUNTIME, ("float32", "float64"),
             but_around=("behind Add",)),

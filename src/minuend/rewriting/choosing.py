@@ -19,10 +19,11 @@ from minuend.operators.recipe import Recipe
 from minuend.rewriting.deviations import WRONG, in_int32, may_saturate, reached, wrong_classes
 from minuend.rewriting.options import Rewriting
 from minuend.rewriting.rewriter import Rewriter
-from minuend.rewriting.wording import FLOATS, SATURATE, deviation, instead, proof, ranges, rejections
+from minuend.rewriting.wording import FLOATS, SATURATE, deviation, elsewhere, instead, proof, ranges, rejections
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import UnsupportedForm, deciding
 from minuend.runtimes.severity import Severity
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
@@ -140,6 +141,8 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", request.unread)
     if not isinstance(request.occurrence.node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
+    if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
+        return Choice("refuse", finding.reason, instead=elsewhere(request.target))
     tolerated = request.options.tolerate.of(finding.target).covers(finding)
     if tolerated is not None and not request.saturates:
         return Choice("leave", tolerated=tolerated)
@@ -232,7 +235,7 @@ def _isolated(request: Request, finding: Finding) -> Choice:
     recipe = next((one for one in request.recipes("wrap") if one.isolates), None)
     if recipe is not None and not request.rejected and isolated_by_max(request.occurrence, request.target):
         return Choice("write", finding.reason, recipe)
-    advice = f"{_with_hint(request)}run the model on another runtime than {request.target.name}"
+    advice = f"{_with_hint(request)}{elsewhere(request.target)}"
     return Choice("refuse", finding.reason + rejections(request.rejected), instead=advice)
 
 

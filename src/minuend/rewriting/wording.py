@@ -65,6 +65,11 @@ def proof(recipe: Recipe, occurrence: Occurrence) -> str:
     return ranges(occurrence) + (f", where {assumed}" if assumed else "")
 
 
+def elsewhere(target: Target) -> str:
+    """Say what is left to do where no rewrite helps."""
+    return f"run the model on another runtime than {target.name}"
+
+
 def instead(
     element: ElementType, target: Target, wrong: Mapping[str, Answer], nearest: Collection[str] | None, constant: bool
 ) -> str:
@@ -87,4 +92,4 @@ def instead(
     if classes and classes <= set(FLOATS):
         names = ",".join(name.replace(" ", "-") for name in FLOATS if name in classes)
         return f"take these numbers as they come (--accept {names}), or run the model where the contract is kept"
-    return f"run the model on another runtime than {target.name}"
+    return elsewhere(target)

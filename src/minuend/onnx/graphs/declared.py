@@ -6,10 +6,10 @@ ONNX allows all of it. The tests try each kind on every runtime that is installe
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.onnx.documents.tensors import is_external
 
@@ -54,6 +54,18 @@ def _numbers(tensor: TensorProto) -> list[int]:
 
 _BODIES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
+
+def _operators(nodes: Iterable[NodeProto]) -> set[str]:
+    """The operators of nodes, and of those in their bodies."""
+    found, waiting = set(), [*nodes]
+    while waiting:
+        node = waiting.pop()
+        found.add(node.op_type)
+        for one in node.attribute:
+            waiting += [inner for body in (one.g, *one.graphs) for inner in body.node]
+    return found
+
+
 DECLARED: Mapping[str, Check] = MappingProxyType({
     "input without shape": lambda model: not all(map(_has_shape, _inputs(model))),
     "input dim without name": lambda model: any(map(_has_nameless_dim, _inputs(model))),
@@ -65,6 +77,8 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "local function": lambda model: bool(model.functions),
     "Reshape to known sizes, of open ones": _states_sizes,
     "control flow": lambda model: any(one.type in _BODIES for node in model.graph.node for one in node.attribute),
+    "Loop": lambda model: "Loop" in _operators(model.graph.node),
+    "Scan": lambda model: "Scan" in _operators(model.graph.node),
 })  # fmt: skip
 """Kinds, and whether a model is of one."""
 

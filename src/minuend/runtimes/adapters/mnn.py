@@ -18,6 +18,7 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
+    "Scan": ("not-implemented", "MNN's converter has no Scan"),
     "local function": ("not-implemented", "MNN's converter reads no local functions; minuend fix inlines them"),
 }
 """What it does not read: the verdict, and why."""

@@ -19,6 +19,7 @@ STRICT = {
     "input dim without name": ("not-implemented", "tract needs a name or a size of every dim of an input"),
     "input without shape": ("not-implemented", "tract needs the shape of every input"),
     "output that is an input": ("not-implemented", "tract gives no input back as an output"),
+    "Loop": ("not-implemented", "tract has no Loop"),
     "local function": ("not-implemented", "tract reads no local functions; minuend fix inlines them"),
     **{f"{dtype} in uint64_data": ("not-implemented", _TYPED) for dtype in ("uint32", "uint64")},
     "Reshape to known sizes, of open ones": (

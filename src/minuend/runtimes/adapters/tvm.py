@@ -18,6 +18,8 @@ RULES = None
 
 STRICT = {
     "input without shape": ("not-implemented", "TVM needs the shape of every input"),
+    "Loop": ("not-implemented", "TVM has no Loop"),
+    "Scan": ("not-implemented", "TVM has no Scan"),
     "local function": ("not-implemented", "TVM reads no local functions; minuend fix inlines them"),
     **{
         way: ("not-implemented", f"TVM's frontend reads no {way}; store it as raw_data, as minuend fix does")
