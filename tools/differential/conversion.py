@@ -17,7 +17,7 @@ from differential.conversion_refusals import invalid, unknown
 from differential.node_drafts import CONTRIB
 from differential.onnx_worker import ABSENT, Failed
 from differential.output_types import INVALID, typed
-from differential.results import clamped, lowest, near, same, words
+from differential.results import clamped, lowest, near, overflowed, same, words
 from differential.surface import Difference, Surface
 from differential.valid_nodes import Built
 
@@ -109,6 +109,8 @@ def _converted(
     masked = "Attention" in rounding(model) and rounding(result) == rounding(model)
     if masked and all(map(near, map(lowest, expected), came)):
         return "-inf where onnxruntime's Attention has the lowest number, where it has no kernel and takes ONNX's body"
+    if any("overflows" in loss for loss in losses) and all(map(overflowed, expected, came)):
+        return "a logarithm of integers that ONNX's body overflows for, and a loss says so"
     if any("clamps them" in loss for loss in losses) and all(map(clamped, expected, came)):
         return "integers that do not fit, which onnxruntime clamps, and a loss says so"
     raise Difference(f"before {words(expected)}, after {words(came)}, losses {losses}")

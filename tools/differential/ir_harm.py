@@ -62,6 +62,10 @@ def known(phase: str, why: str) -> bool:
     return bool(re.search(UNDEFINED, why)) or any(re.search(text, why) for text, _ in BY_VALUES)
 
 
+_MOST_AXES = 64
+"""Of NumPy's arrays."""
+
+
 def _ones(type_: Any) -> Any:
     from minuend.openvino.ir.notation import NUMERIC
 
@@ -95,6 +99,8 @@ def harmed(seed: int, xml: bytes, weights: bytes) -> str:
     phase, ours = "read", ""
     try:
         model = read(changed, weights)
+        if any(len(type_.shape or ()) > _MOST_AXES for type_ in model.inputs.values()):
+            return "harmed: read, and not run: an input has more axes than NumPy's arrays"
         phase = "run"
         model.run({name: _ones(type_) for name, type_ in model.inputs.items()}, max_bytes=1 << 24)
     except (MinuendError, OSError) as error:

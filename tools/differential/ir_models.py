@@ -320,7 +320,9 @@ def _leaves(array: Any, before: str, after: str) -> bool:
     if "int" in before or "int" not in after or not array.size:
         return False
     limits, wide = np.iinfo(numpy_of(after)), array.astype(np.float64)
-    return bool(wide.min() < limits.min or wide.max() > limits.max or not np.isfinite(wide).all())
+    if not np.isfinite(wide).all() or wide.min() < limits.min:
+        return True
+    return bool(wide.max() > limits.max or int(wide.max()) > limits.max)  # 2 ** 64 - 1 is 2 ** 64 as a float
 
 
 def schema_of(step: Step, opset: int) -> OpSchema:

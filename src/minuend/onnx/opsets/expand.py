@@ -211,7 +211,9 @@ def losses(node: NodeProto, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
     if node.op_type in _OVERFLOWING and scope.element(node.input[0]) in WHOLE:
         return [_OVERFLOWING[node.op_type]]
-    if node.op_type == "ReduceLogSumExp" and scope.element(node.input[0]) not in WHOLE:
+    if node.op_type == "ReduceLogSumExp" and scope.element(node.input[0]) in WHOLE:
+        return ["integers beyond 709 have a logarithm here; ONNX's body, onnxruntime's uint32 and uint64, overflows"]
+    if node.op_type == "ReduceLogSumExp":
         return ["exponentials of numbers beyond 709 are infinite, and so is their sum; a kernel may avoid that"]
     fourth = node.op_type == "Attention" and len(node.output) > 3 and node.output[3]
     mask = schemas.attribute(node, "is_causal", 0) or (len(node.input) > 3 and node.input[3])
