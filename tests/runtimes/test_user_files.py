@@ -58,10 +58,8 @@ def test_a_file_is_a_target_by_its_path(file: Callable[..., Path], capsys: pytes
     assert cli.main(["check", str(model), "--target", str(path)]) == 1
     assert "5 − 10 = 42" in capsys.readouterr().out
     assert cli.main(["fix", str(model), "--target", str(path), "-o", str(path.with_name("o.onnx"))]) == 1
-    assert (
-        "! refused: graph.node[0]: mine@1.0 has other numbers for values that wrap: 5 - 10 gives 42"
-        in capsys.readouterr().out
-    )
+    said = " ".join(capsys.readouterr().out.split())
+    assert "refused: graph.node[0] why: mine@1.0 has other numbers for values that wrap: 5 - 10 gives 42" in said
     assert cli.main(["check", str(model), "--target", str(path.with_name("no.json"))]) == 2
     assert capsys.readouterr().err.endswith("no.json: No such file or directory\n")
 

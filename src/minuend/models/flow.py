@@ -186,9 +186,10 @@ class Flow:
         return bool((bits == bits[:1]).all())
 
     def number(self, name: str) -> float | None:
+        """The number of a stored value of one element; ``None`` for any other, and for a text."""
         source = self.source(name)
         found = self.elements(source) if self.sizes.get(source) == 1 else None
-        return None if found is None else float(found[0])
+        return None if found is None or isinstance(found[0], str | bytes) else float(found[0])
 
     @cached_property
     def added(self) -> frozenset[float]:

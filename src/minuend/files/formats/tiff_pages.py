@@ -214,8 +214,9 @@ def errors_naming(path: str) -> Iterator[list[LogRecord]]:
         with logged("tifffile") as records:
             yield records
         _check_logged(records, path)
-    except (MinuendError, MemoryError):
-        _check_logged(records, path)  # what else is wrong comes of it
+    except (MinuendError, MemoryError) as error:
+        if not isinstance(error, FileFormatError):  # which says more of the damage
+            _check_logged(records, path)
         raise
     except OSError as error:
         if error.errno is not None:
