@@ -174,11 +174,11 @@ def test_the_logarithm_of_a_sum_of_exponentials_of_large_integers_fits_their_typ
         model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1]), "axes"))
     made, _, losses = convert_proto(model, 28)
     onnx.checker.check_model(made, full_check=True)
-    assert losses == [
-        "graph.node[0]: integers beyond 709 have a logarithm here; ONNX's body, onnxruntime's uint32 and uint64, "
-        "overflows",
-        "graph.node[0]: ReduceLogSumExp-18 is 9 nodes now, which may round differently",
-    ]
+    overflow, rounding = (one.removeprefix("graph.node[0]: ") for one in losses)
+    assert overflow == (
+        "integers beyond 709 have a logarithm here; ONNX's body, onnxruntime's uint32 and uint64, overflows"
+    )
+    assert rounding == "ReduceLogSumExp-18 is 9 nodes now, which may round differently"
     rows = [[[2**30], [3]], [[709, 710], [800, 801]], [[0, 1], [1, 2]]]
     rows += [] if element.startswith("u") else [[[-(2**30), -5], [-1000, -1000]]]
     for values in rows:
