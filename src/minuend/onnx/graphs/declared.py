@@ -62,7 +62,8 @@ def _operators(nodes: Iterable[NodeProto]) -> set[str]:
         node = waiting.pop()
         found.add(node.op_type)
         for one in node.attribute:
-            waiting += [inner for body in (one.g, *one.graphs) for inner in body.node]
+            if one.type in _BODIES:
+                waiting += [inner for body in (one.g, *one.graphs) for inner in body.node]
     return found
 
 
