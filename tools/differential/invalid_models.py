@@ -5,8 +5,9 @@ an attribute that another version has, one of another type, a required one that 
 or outputs, an empty name, a type that only another version takes, operands of two types. It stands in the graph, in
 a body or in a local function. Then it is converted upwards and downwards, and to other formats.
 
-Two rules are compared. What the checker refuses, :func:`minuend.onnx.opsets.convert_proto` refuses; and what the
-checker accepts is never refused as invalid.
+Three rules are compared. What the checker refuses, :func:`minuend.onnx.opsets.convert_proto` refuses; what the checker
+accepts is never refused as invalid; and a model with such a node beside a subtraction is invalid to ``check``, one that
+the checker accepts is not.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from differential.node_drafts import qualified, split
 from differential.surface import Difference, Surface
 from minuend.errors import ConversionRefused, MinuendError
 from minuend.models.converting import convert
+from minuend.onnx.graphs import faults
+from minuend.onnx.graphs.walk import walk
+from minuend.onnx.model import read
 from minuend.onnx.opsets import convert_proto
 from minuend.onnx.opsets.schemas import INVALID, newest
 from minuend.onnx.processes import library_process
@@ -354,7 +358,10 @@ def compare(case: Case, folder: Path) -> str:
         refused = str(error)
     if fault and not refused:
         raise Difference(f"converted, and the checker says: {fault[:200]}")
+    judged = faults.fault(walk(read(model)), ())
     blind = "an empty input" in case.what  # of a variadic input, which inference finds, and old versions have none
+    if bool(fault) != bool(judged) and not blind:
+        raise Difference(f"check says {judged or 'nothing'}, and the checker: {fault[:200] or 'nothing'}")
     if not fault and INVALID in refused and not blind:
         raise Difference(f"refused, and the checker accepts it: {refused}")
     return f"checker {'refuses' if fault else 'accepts'}, convert {'refuses' if refused else 'converts'}"

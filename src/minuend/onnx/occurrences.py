@@ -31,7 +31,7 @@ from minuend.models.ranges.interval import Range, full, join, of_array, of_block
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
-from minuend.onnx.graphs import declared
+from minuend.onnx.graphs import declared, faults
 from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.nesting import filled_in, graphs
 from minuend.onnx.graphs.scope import MAIN, functions, shape_of
@@ -84,12 +84,15 @@ def occurrences(
         return
     analysis = _Analysis(model, assumed, operators)
     analysis.run()
+    wrong = faults.fault(analysis.scopes.values(), analysis.judged)
     flows: dict[str, Flow] = {}
     stored = ways(model.proto)
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     for one in found:
         flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
         node = _node(one)
+        if wrong and isinstance(node, Node):
+            node = SpecError("model", f"the model has an invalid node: {wrong}")
         dtype = node.a.dtype if isinstance(node, Node) else None
         operands = tuple(
             _as_computed(flow, name, typed(operand, dtype))

@@ -40,11 +40,13 @@ class Inference:
         types: of each scope by its place, the types of its values and of those around it.
         bindings: of each function by its place, the different ways in which its calls fill its attributes in.
         exceeded: why there are types that ONNX's inference was not let find; ``""`` where it was.
+        refused: what strict inference says of nodes whose types or shapes cannot be, a text for each graph inferred.
     """
 
     types: dict[str, Types] = field(default_factory=dict)
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     exceeded: str = ""
+    refused: list[str] = field(default_factory=list)
 
 
 def infer_types(model: Document | ModelProto, inputs: Types | None = None) -> Inference:
@@ -136,10 +138,12 @@ def _infer(lean: ModelProto, local: Calls, found: Inference) -> None:
     """Run ONNX's inference on a lean model's graph, in place; what it cannot infer stays open."""
     del lean.functions[:]
     lean.functions.extend(local.visible(lean.graph.node))
-    for data_prop in (True, False):
+    for strict, data_prop in ((True, True), (False, True), (False, False)):
         try:
-            graph = library_process.infer_shapes(lean, data_prop=data_prop).graph
-        except library_process.OnnxRefuses:  # a model that breaks a rule, of which less can be said
+            graph = library_process.infer_shapes(lean, data_prop=data_prop, strict=strict).graph
+        except library_process.OnnxRefuses as error:  # a model that breaks a rule, of which less can be said
+            if strict:
+                found.refused.append(str(error))
             continue
         except library_process.Exceeded as error:
             found.exceeded = str(error)

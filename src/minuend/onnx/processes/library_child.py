@@ -58,7 +58,9 @@ def _parse(_: Mapping[str, object], text: bytes, __: bytes) -> bytes:
 
 
 _WORK: dict[str, Callable[[Mapping[str, object], bytes, bytes], bytes]] = {
-    "infer": lambda head, model, _: _onnx().shape_inference.infer_shapes(model, False, False, head["data_prop"]),
+    "infer": lambda head, model, _: _onnx().shape_inference.infer_shapes(
+        model, head["strict"], head["strict"], head["data_prop"]
+    ),
     "judge": _judge,
     "inline": lambda _, model, __: _onnx().inliner.inline_local_functions(model, False),
     "parse": _parse,

@@ -41,8 +41,12 @@ class Exceeded(MinuendError):
     """A request took more than its bounds allow, or the process crashed over it."""
 
 
-def infer_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
+def infer_shapes(model: ModelProto, *, data_prop: bool, strict: bool = False) -> ModelProto:
     """Infer the types of a model's values, as ``onnx.shape_inference`` does.
+
+    Args:
+        model: the model. data_prop: whether values of shapes are followed. strict: whether nodes whose types or
+            shapes cannot be are refused; they are passed over otherwise.
 
     Raises:
         OnnxRefuses: the model breaks a rule. Exceeded: it takes too much memory or time.
@@ -52,7 +56,7 @@ def infer_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
     >>> infer_shapes(model, data_prop=True).graph.value_info[0].name
     'b'
     """
-    return _read(_request({"work": "infer", "data_prop": data_prop}, model.SerializeToString()))
+    return _read(_request({"work": "infer", "data_prop": data_prop, "strict": strict}, model.SerializeToString()))
 
 
 def fault(model: ModelProto, form: ModelProto | None = None) -> str:

@@ -1,0 +1,83 @@
+"""The first node that its own version does not allow, of operators that are not judged themselves.
+
+No runtime has to load such a model, and onnxruntime loads none. Forms are read from ONNX's registry, types are held
+against it, and shapes that cannot be are what strict inference names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from onnx import FunctionProto, NodeProto
+
+from minuend.errors import listed
+from minuend.onnx.graphs.walk import Scope
+from minuend.onnx.opsets import schemas
+
+_EXPERIMENTAL = (
+    "ATen Affine ConstantFill Crop DynamicSlice GRUUnit GivenTensorFill ImageScaler ParametricSoftplus Scale ScaledTanh"
+)
+"""Operators that ONNX once had for trial: no version has them, its checker lets them pass, and onnxruntime has some."""
+
+_CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_NODE = re.compile(r"\(op_type:(?P<op>[^,)]*)(?:, node name: (?P<name>.*?))?\): (?=\[(?:Shape|Type)InferenceError\])")
+_DECLARED = "Inferred shape and existing shape differ"
+"""What runtimes warn of: a shape that is declared otherwise than it is inferred."""
+
+
+def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
+    """Say which node of a model breaks a rule of its version, with its place; ``""`` where none does.
+
+    Nodes of domains that are not ONNX's pass, and so do those of an opset that the installed ``onnx`` does not know.
+
+    Args:
+        scopes: all scopes of the model. judged: operators whose own nodes are left out.
+
+    >>> from minuend.onnx.graphs.walk import walk
+    >>> from minuend.onnx.model import read
+    >>> model = read('<ir_version: 10, opset_import: ["" : 14]> g (float[2] a) => (float[2] c) { c = Relu(a, a) }')
+    >>> fault(walk(model), ["Sub"])
+    'graph.node[0]: Relu-14 has 1 input; the node has 2'
+    """
+    every = list(scopes)
+    functions = [one.proto for one in every if isinstance(one.proto, FunctionProto)]
+    passed = {("", name) for name in (*_EXPERIMENTAL.split(), *judged)}
+    passed |= {(schemas.domain_of(function.domain), function.name) for function in functions}
+    nodes = [
+        (node, scope.place(i), scope)
+        for scope in every
+        for i, node in enumerate(scope.nodes)
+        if ((domain := schemas.domain_of(node.domain)), node.op_type) not in passed
+        and 0 < scope.opsets.get(domain, 0) <= schemas.newest(domain)
+    ]
+    for node, place, scope in nodes:
+        if why := _broken(node, scope):
+            return f"{place}: {why}"
+    refused = {text for scope in every for text in scope.inferred().refused}
+    places = [(node.op_type, node.name, place) for node, place, _ in nodes]
+    return next((why for text in sorted(refused) for why in _impossible(text, places)), "")
+
+
+def _broken(node: NodeProto, scope: Scope) -> str:
+    """Say what is wrong with a node's form, or with the types of what it reads and makes."""
+    domain = schemas.domain_of(node.domain)
+    opset = scope.opsets[domain]
+    if schemas.version_in(node.op_type, opset, domain) is None:
+        return schemas.malformed(node, opset)
+    return schemas.invalid(node, opset, scope.protos.get)
+
+
+def _impossible(text: str, places: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """Yield what strict inference says of the nodes at some places, of which the operator and the name are known.
+
+    What it says of calls of functions is left out: a function is inferred by itself.
+    """
+    for line in text.splitlines():
+        nodes = list(_NODE.finditer(line))
+        if not nodes or any(one["op"] not in _CONTROL for one in nodes[:-1]):
+            continue
+        why = line[nodes[-1].end() :].partition("] ")[2].strip()
+        known = [place for op, name, place in places if (op, name) == (nodes[-1]["op"], nodes[-1]["name"] or "")]
+        if known and not why.startswith(_DECLARED):
+            yield f"{listed(known, 'or')}: {nodes[-1]['op']}: {why}"
