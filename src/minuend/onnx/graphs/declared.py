@@ -6,12 +6,13 @@ ONNX allows all of it. The tests try each kind on every runtime that is installe
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, TensorProto, ValueInfoProto
 
 from minuend.onnx.documents.tensors import is_external
+from minuend.onnx.graphs.nesting import within
 
 Check = Callable[[ModelProto], bool]
 
@@ -52,19 +53,9 @@ def _numbers(tensor: TensorProto) -> list[int]:
     return [number for (number,) in struct.iter_unpack("<q", raw[: len(raw) // 8 * 8])] or list(tensor.int64_data)
 
 
-_BODIES = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-
-
-def _operators(nodes: Iterable[NodeProto]) -> set[str]:
-    """The operators of nodes, and of those in their bodies."""
-    found, waiting = set(), [*nodes]
-    while waiting:
-        node = waiting.pop()
-        found.add(node.op_type)
-        for one in node.attribute:
-            if one.type in _BODIES:
-                waiting += [inner for body in (one.g, *one.graphs) for inner in body.node]
-    return found
+def _has_operator(model: ModelProto, name: str) -> bool:
+    """Whether a node of an operator is in the graph, or in the bodies of its nodes."""
+    return any(node.op_type == name for graph in within(model.graph) for node in graph.node)
 
 
 DECLARED: Mapping[str, Check] = MappingProxyType({
@@ -77,9 +68,9 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
         one.name for one in _inputs(model)),
     "local function": lambda model: bool(model.functions),
     "Reshape to known sizes, of open ones": _states_sizes,
-    "control flow": lambda model: any(one.type in _BODIES for node in model.graph.node for one in node.attribute),
-    "Loop": lambda model: "Loop" in _operators(model.graph.node),
-    "Scan": lambda model: "Scan" in _operators(model.graph.node),
+    "control flow": lambda model: len([*within(model.graph)]) > 1,
+    "Loop": lambda model: _has_operator(model, "Loop"),
+    "Scan": lambda model: _has_operator(model, "Scan"),
 })  # fmt: skip
 """Kinds, and whether a model is of one."""
 
