@@ -505,6 +505,18 @@ def _says(verdict: str) -> Callable[[], AbstractContextManager[Any]]:
     return _result("minuend:check", call)
 
 
+def _without_assumptions(found: Any) -> Any:
+    return type(found)(found.dtype, found.shape)
+
+
+def _unknown_dims(found: Any) -> Any:
+    return type(found)(found.dtype, found.shape and (None,) * len(found.shape), found.assumptions)
+
+
+def _one_type_fewer(row: Any) -> Any:
+    return replace(row, types=row.types[1:])
+
+
 _DOWN = {"op": "Abs", "opset": 13, "inputs": [["float", [2], "any"]], "to": 12}
 """What onnx's converter refuses."""
 _CHAIN = {"dtype": "int32", "steps": [["sub", [2], "input", 1]]}
@@ -553,6 +565,14 @@ MODELS = (
           {"dtype": "uint8", "target": "openvino-cpu", "around": "in If"}),
     Break("unchanged", "a byte more", _around("differential.verdicts:main", _longer), {"command": "fix"}),
     Break("unchanged", "all is refused", _around("differential.verdicts:main", lambda *_: 2), {"command": "convert"}),
+    Break("specs", "a type", _result("minuend:spec", _one_type_fewer), {"what": "row"}),
+    Break("specs", "a change", _result("minuend:diff", lambda changes: changes[1:]), {"what": "diff", "other": 14}),
+    Break("specs", "sizes", _result("minuend:infer", _unknown_dims), {"version": 14}),
+    Break("specs", "an assumption", _result("minuend:infer", _without_assumptions),
+          {"version": 14, "a": [None], "b": [3]}),
+    Break("specs", "no refusal of shapes", _never_refused("minuend:infer", lambda *given, **_: given[2]),
+          {"version": 14, "b": [4]}),
+    Break("specs", "all is refused", _refuses("minuend:infer"), {"version": 14}),
     Break("verdicts", "nothing is known", _says("unknown"), {}),
     Break("verdicts", "everything differs", _says("different-numbers"), {}),
     Break("verdicts", "everything is ok", _says("ok"), {"seed": 1176277912, "number": 5}),
