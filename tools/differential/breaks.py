@@ -517,6 +517,19 @@ def _one_type_fewer(row: Any) -> Any:
     return replace(row, types=row.types[1:])
 
 
+def _first_result(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        _other(np.array(one)) if i == 0 and isinstance(one, np.ndarray) else one for i, one in enumerate(found)
+    )
+
+
+def _known_of_the_evaluator() -> Exception:
+    from minuend.errors import Unsupported
+
+    return Unsupported("ONNX's reference evaluator is wrong for this Identity: it is not")
+
+
+RUN = "minuend.onnx.backend:BackendRep.run"
 _DOWN = {"op": "Abs", "opset": 13, "inputs": [["float", [2], "any"]], "to": 12}
 """What onnx's converter refuses."""
 _CHAIN = {"dtype": "int32", "steps": [["sub", [2], "input", 1]]}
@@ -565,6 +578,17 @@ MODELS = (
           {"dtype": "uint8", "target": "openvino-cpu", "around": "in If"}),
     Break("unchanged", "a byte more", _around("differential.verdicts:main", _longer), {"command": "fix"}),
     Break("unchanged", "all is refused", _around("differential.verdicts:main", lambda *_: 2), {"command": "convert"}),
+    Break("backend", "an element", _result(RUN, _first_result), {}),
+    Break("backend", "all is refused", _refuses(RUN), {}),
+    Break("backend", "a defect of ONNX's evaluator that it has not", _refuses(RUN, _known_of_the_evaluator), {}),
+    Break("backend", "no refusal of types", _around("minuend.onnx.backend:check_inputs",
+                                                    lambda own, graph, inputs: dict(inputs)),
+          {"given": "another type"}),
+    Break("backend", "no refusal of devices", _around("minuend.onnx.backend:Backend.supports_device",
+                                                      lambda *_: True), {"device": "CUDA"}),
+    Break("backend", "no refusal of an old axis", _around("minuend.onnx.backend:check_axes", lambda *_: None),
+          {"op": "Or", "opset": 6, "inputs": [["bool", [4, 1, 3, 3], "any"], ["bool", [3], "any"]],
+           "attributes": [["broadcast", 1], ["axis", 2]]}),
     Break("specs", "a type", _result("minuend:spec", _one_type_fewer), {"what": "row"}),
     Break("specs", "a change", _result("minuend:diff", lambda changes: changes[1:]), {"what": "diff", "other": 14}),
     Break("specs", "sizes", _result("minuend:infer", _unknown_dims), {"version": 14}),
