@@ -602,7 +602,42 @@ MODELS = (
     Break("verdicts", "everything is ok", _says("ok"), {"seed": 1176277912, "number": 5}),
 )  # fmt: skip
 
-BREAKS = (*ARRAYS, *FILES, *MODELS)
+
+# ---- deltas -------------------------------------------------------------------------------------------------------
+
+
+def _byte_more(own: Callable[..., Any], base: str, delta: str, out: str) -> Any:
+    """Apply a delta, and write a byte more."""
+    report = own(base, delta, out)
+    with open(out, "ab") as stream:
+        stream.write(b"\0")
+    return report
+
+
+def _each_tensor(**changes: Any) -> Callable[[Any], Any]:
+    return lambda report: replace(report, tensors=tuple(replace(one, **changes) for one in report.tensors))
+
+
+def _no_checkpoint() -> Exception:
+    from minuend.errors import FileFormatError
+
+    return FileFormatError("nothing is a checkpoint")
+
+
+DELTA = "minuend.files.deltas:"
+DELTAS = (
+    Break("deltas", "a byte more", _around(f"{DELTA}apply_delta", _byte_more), {}),
+    Break("deltas", "all is refused", _refuses(f"{DELTA}make_delta", _no_checkpoint), {}),
+    Break("deltas", "a count", _result(f"{DELTA}make_delta", lambda one: replace(one, whole=one.whole + 1)), {}),
+    Break("deltas", "how a tensor is stored", _result(f"{DELTA}delta_info", _each_tensor(stored="whole")), {}),
+    Break("deltas", "the share that changed", _result(f"{DELTA}delta_info", _each_tensor(changed=0.75)), {}),
+    Break("deltas", "no refusal of another base", _around("minuend.files.deltas.applying:refuse", lambda *_: None),
+          {"damage": "base element"}),
+    Break("deltas", "nothing is found", _result(f"{DELTA}verify_delta", lambda one: replace(one, findings=())),
+          {"damage": "tuned is base"}),
+)  # fmt: skip
+
+BREAKS = (*ARRAYS, *FILES, *MODELS, *DELTAS)
 
 
 def main() -> int:
