@@ -217,7 +217,8 @@ def _written(change: Callable[[Path], None]) -> Callable[[], AbstractContextMana
 
 
 SUBTRACT_FILES = "minuend.files.difference:subtract_files"
-FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays", "formats")
+FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays", "formats",
+           "pb")  # fmt: skip
 
 
 def _counted(report: Any) -> Any:
@@ -235,6 +236,14 @@ _UNREFUSED = _never_refused("minuend.files.difference:subtract_files", lambda *_
 def _npy(path: Path) -> None:
     if path.suffix == ".npy":
         np.save(path, _other(np.load(path)))
+
+
+def _pb(path: Path) -> None:
+    import onnx
+
+    proto = onnx.load_tensor(path)
+    made = onnx.numpy_helper.from_array(_other(np.array(onnx.numpy_helper.to_array(proto))), proto.name)
+    path.write_bytes(made.SerializeToString())
 
 
 def _in_c_order(path: Path) -> None:
@@ -339,6 +348,8 @@ FILES = (
           {"a": "hdf5", "out": ".h5", "says": ["units"]}),
     Break("formats", "the notes", _result(SUBTRACT_FILES, lambda report: replace(report, notes=())),
           {"says": ["units"]}),
+    Break("pb", "an element", _written(_pb), {}),
+    Break("pb", "no refusal of a segment", _UNREFUSED, {"broken": "segment"}),
     Break("npy", "an element", _written(_npy), {}),
     Break("npy", "the order", _written(_in_c_order), {"layout": "F", "layout_b": "F"}),
     Break("npy", "no refusal of records", _UNREFUSED, {"dtype": "record"}),
@@ -517,6 +528,14 @@ def _one_type_fewer(row: Any) -> Any:
     return replace(row, types=row.types[1:])
 
 
+def _another_answer(own: Callable[..., Any], folder: str, test: Any) -> Any:
+    return own(folder, replace(test, expected=test.expected ^ 1))
+
+
+def _without_rank_0(own: Callable[..., Any], opsets: Any) -> Any:
+    return [test for test in own(opsets) if "rank_0" not in test.name]
+
+
 def _first_result(found: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         _other(np.array(one)) if i == 0 and isinstance(one, np.ndarray) else one for i, one in enumerate(found)
@@ -597,6 +616,10 @@ MODELS = (
     Break("specs", "no refusal of shapes", _never_refused("minuend:infer", lambda *given, **_: given[2]),
           {"version": 14, "b": [4]}),
     Break("specs", "all is refused", _refuses("minuend:infer"), {"version": 14}),
+    Break("vectors", "an answer", _around("minuend.onnx.vectors:_write_test", _another_answer), {"opsets": [1]}),
+    Break("vectors", "no test of rank 0", _around("minuend.onnx.vectors:vectors", _without_rank_0), {"opsets": [1]}),
+    Break("vectors", "no refusal of a folder", _never_refused("minuend.onnx.vectors:write", lambda *_: []),
+          {"there": True}),
     Break("verdicts", "nothing is known", _says("unknown"), {}),
     Break("verdicts", "everything differs", _says("different-numbers"), {}),
     Break("verdicts", "everything is ok", _says("ok"), {"seed": 1176277912, "number": 5}),
