@@ -190,6 +190,17 @@ def test_what_onnxs_evaluator_computes_wrongly_is_refused(text, message):
         mo.Backend.run_model(model, [x[:, None] if "Softmax" in text else x, y])
 
 
+def test_texts_are_wanted_where_they_are_declared():
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 14]> g (string[2] x) => (string[2] z) { z = Identity(x) }'
+    )
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.run_model(model, [np.float32([1, 2])])
+    assert str(caught.value) == "an array of float32 came; expected object (STRING), at input 'x'"
+    for texts in (np.array(["a", "b"]), np.array(["a", "b"], object)):
+        assert mo.Backend.run_model(model, [texts])[0].tolist() == ["a", "b"]
+
+
 def test_inputs_of_another_byte_order_are_those_of_their_numbers(model):
     text = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] x, float[2] y) => (float[2] z) { z = Sub(x, y) }'
     x, y = np.array([3, 1], ">f4"), np.float32([1, 3])
@@ -229,6 +240,10 @@ def test_a_node_may_take_one_input_twice_and_other_operators_run_too():
 
 def test_run_node_names_what_does_not_fit():
     node = onnx.helper.make_node("Sub", ["x", "y"], ["z"])
+    for inputs in ("xy", X):
+        with pytest.raises(SpecError) as caught:
+            mo.Backend.run_node(node, inputs)
+        assert str(caught.value) == f"inputs are a {type(inputs).__name__}; expected a list of arrays, at node"
     with pytest.raises(SpecError) as caught:
         mo.Backend.run_node(node, [X])
     assert str(caught.value) == "1 inputs for a node that has 2, at node"

@@ -356,7 +356,7 @@ def _other_base(case: Case, one: dict[str, Array]) -> tuple[str, dict[str, Array
     elif case.damage == "base type":
         now[name] = raw if now[name].dtype != np.uint8 else raw.view(np.int8)
     elif now[name].dtype == bool:
-        now[name] = ~now[name]
+        now[name] = np.asarray(~now[name])
     else:
         raw[case.seed % raw.size] ^= 1 << case.seed % 8
     return name, now

@@ -53,10 +53,7 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
     def _feeds(self, inputs: object) -> Mapping[str, object]:
         if isinstance(inputs, Mapping):
             return inputs
-        if not isinstance(inputs, Sequence) or isinstance(inputs, str | bytes):
-            raise SpecError(
-                "inputs", f"inputs are a {type(inputs).__name__}; expected a list or a dict of arrays", where="graph"
-            )
+        inputs = _listed(inputs, "a list or a dict of arrays", "graph")
         names = self.required if len(inputs) == len(self.required) else self.inputs
         if len(inputs) > len(names):
             raise SpecError("inputs", f"{len(inputs)} inputs for a graph that has {len(self.inputs)}", where="graph")
@@ -128,6 +125,7 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         graph = onnx.GraphProto(node=[node], input=[onnx.ValueInfoProto(name=name) for name in names])
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name)
         given = [name for name in node.input if name]
+        inputs = _listed(inputs, "a list of arrays", "node")
         if len(inputs) != len(given):
             raise SpecError("inputs", f"{len(inputs)} inputs for a node that has {len(given)}", where="node")
         imports = [onnx.helper.make_opsetid(*row) for row in opsets.items()]
@@ -141,6 +139,17 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
     def _check_device(cls, device: str) -> None:
         if not cls.supports_device(device):
             raise Unsupported(f"minuend runs models on the CPU; no device {device!r}")
+
+
+def _listed(inputs: object, wanted: str, where: str) -> Sequence[object]:
+    """Return inputs that are a sequence; a text is none of arrays.
+
+    Raises:
+        SpecError: they are anything else.
+    """
+    if not isinstance(inputs, Sequence) or isinstance(inputs, str | bytes):
+        raise SpecError("inputs", f"inputs are a {type(inputs).__name__}; expected {wanted}", where=where)
+    return inputs
 
 
 def _no_options(options: Mapping[str, object]) -> None:

@@ -191,6 +191,10 @@ def _names_read(graph: GraphProto, except_in: Container[str] = ()) -> set[str]:
     return names
 
 
+_TEXTS = "OSTU"
+"""The kinds of NumPy's types that hold texts."""
+
+
 # ---- inputs ---------------------------------------------------------------------------------------------------
 
 
@@ -225,7 +229,7 @@ def _check_input(name: str, value: object, type_: TypeProto, sizes: dict[str, tu
         array = array.astype(array.dtype.newbyteorder("="))
     where = f"input {name!r}"
     kind = tensors.element_kind(type_)
-    if kind is not None and kind.bits and array.dtype != kind.dtype:
+    if kind is not None and (array.dtype != kind.dtype if kind.bits else array.dtype.kind not in _TEXTS):
         raise SpecError("inputs", f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})", where=where)
     shape = shape_of(type_)
     if shape is None:
