@@ -84,7 +84,8 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
             model: the model. device: ``"CPU"``. kwargs: none, but for the tolerances of ONNX's test runner.
 
         Raises:
-            onnx.checker.ValidationError: the model is invalid. Unsupported: another device.
+            onnx.checker.ValidationError: the model is invalid.
+            Unsupported: another device, or an axis of opset 6 or below of another operator than Sub.
         """
         _no_options(kwargs)
         cls._check_device(device)
