@@ -162,8 +162,12 @@ def _against(case: Case, model: ModelProto, built: Built, expected: list[Any] | 
 
 def _same(x: Any, y: Any) -> bool:
     """Whether two results are the same, whatever NumPy's type of their texts is."""
-    return same(*(np.asarray(one, object) if isinstance(one, np.ndarray) and one.dtype.kind in "UT" else one
-                  for one in (x, y)))  # fmt: skip
+    return same(*map(_plain, (x, y)))
+
+
+def _plain(value: Any) -> Any:
+    is_text = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "UT"
+    return np.asarray(value, object) if is_text else value
 
 
 def _trimmed(case: Case, came: list[Any], count: int) -> list[Any]:
