@@ -57,7 +57,10 @@ class Case(valid_nodes.Nodes):
 
 def draw(source: random.Random) -> Case:
     """Draw a case."""
-    fields = valid_nodes.draw(source, "Sub" if source.random() < 0.4 else "")
+    if source.random() < 0.06:
+        fields = valid_nodes.draw(source, source.choice(ALIGNED), source.randint(1, NUMPYS - 1))
+    else:
+        fields = valid_nodes.draw(source, "Sub" if source.random() < 0.4 else "")
     while split(fields["op"])[0] == CONTRIB:
         fields = valid_nodes.draw(source)
     way = weighted(source, {"prepare": 5, "run_model": 1, "run_node": 3})
