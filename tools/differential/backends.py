@@ -31,8 +31,8 @@ NUMPYS = 7
 ALIGNED = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 WRONG_THERE = frozenset({
     "BatchNormalization", "Softmax", "LogSoftmax", "Hardmax", "MaxPool", "AveragePool", "LpPool", "ConvTranspose",
-    "GlobalMaxPool", "LRN", "LpNormalization", "ReduceSumSquare", "RoiAlign", "RNN", "GRU", "LSTM", "Resize", "Unique",
-    "Dropout", "GridSample", "RotaryEmbedding",
+    "GlobalMaxPool", "LRN", "LpNormalization", "PRelu", "ReduceSumSquare", "RoiAlign", "RNN", "GRU", "LSTM", "Resize",
+    "Unique", "Dropout", "GridSample", "RotaryEmbedding",
 })  # fmt: skip
 """Operators of which ONNX's evaluator (1.23) computes some wrongly: tests/onnx/execution/test_defects.py shows them."""
 DEVICES = ("CPU", "CPU:0", "CUDA", "CUDA:1", "cpu", "GPU", "")
