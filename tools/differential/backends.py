@@ -291,7 +291,7 @@ def _reason(case: Case, built: Built, model: ModelProto) -> str:
     if case.given == "outputs" and case.way == "run_node" and model.graph.output:
         return "the results' types"
     if case.given in ("too many", "another name", "a text") or (case.given == "too few" and built.feeds):
-        return "" if case.given == "a text" and not built.feeds and case.way == "run_node" else case.given
+        return case.given
     first = next((one for one in model.graph.input if one.name in built.feeds), None)
     if case.given not in ("another type", "another shape") or first is None or case.way == "run_node":
         return ""
