@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import io
 import itertools
 import json
 import math
 import random
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -235,8 +237,7 @@ def _onnx_row(operator: str, version: Any) -> dict[str, Any] | None:
 
 def opset_of(version: Any) -> str:
     """The opset of openvino that a version means; ``""`` where there is none with these operators."""
-    import importlib
-
+    _openvino()
     if version in (1, "1", "Subtract-1"):
         return "opset1"
     with contextlib.suppress(ImportError):
@@ -247,7 +248,7 @@ def opset_of(version: Any) -> str:
 
 @functools.cache
 def _openvino_row(operator: str, version: Any) -> dict[str, Any] | None:
-    import openvino as ov
+    ov = _openvino()
 
     if not (opset := opset_of(version)):
         return None
@@ -442,7 +443,7 @@ def _odd(case: Case) -> str:
 
 def _node(opset: str, operator: str, types: Any, shapes: Any, attributes: Any) -> Any:
     """A node of openvino, or the text of its refusal; where no axis is stated it takes 0, and the page says -1."""
-    import openvino as ov
+    ov = _openvino()
 
     values = [ov.opset1.parameter(_partial(shape), getattr(ov.Type, kind))
               for kind, shape in zip(types, shapes, strict=True)]  # fmt: skip
@@ -455,6 +456,13 @@ def _node(opset: str, operator: str, types: Any, shapes: Any, attributes: Any) -
 
 
 @functools.cache
+def _openvino() -> Any:
+    """The package openvino, which sends no statistics of use: it would start a process for that."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    return importlib.import_module("openvino")
+
+
+@functools.cache
 def _factory(opset: str) -> Any:
     from openvino.utils.node_factory import NodeFactory
 
@@ -462,7 +470,7 @@ def _factory(opset: str) -> Any:
 
 
 def _partial(shape: Any) -> Any:
-    import openvino as ov
+    ov = _openvino()
 
     if shape is None:
         return ov.PartialShape.dynamic()
