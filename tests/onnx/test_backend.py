@@ -158,9 +158,11 @@ def test_inputs_with_an_initializer_may_be_left_out(model):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ([X], "the graph needs the input 'y'; its inputs are ['x', 'y'], at graph"),
+        ([X], "the input 'y' is missing; expected 'x', 'y', at graph"),
         ([X, Y, Y], "3 inputs for a graph that has 2, at graph"),
-        ({"x": X, "q": Y}, "the graph has no input 'q'; its inputs are ['x', 'y'], at graph"),
+        ({"x": X, "q": Y}, "there is no input 'q'; expected 'x', 'y', at graph"),
+        ([X, np.int16(Y)], "an array of int16 came; expected uint8 (UINT8), at input 'y'"),
+        ([X, Y[:1]], "an array of shape (1,) came; expected (2,), at input 'y'"),
         (X, "inputs are a ndarray; expected a list or a dict of arrays, at graph"),
     ],
 )
@@ -168,6 +170,41 @@ def test_wrong_inputs_are_named(model, inputs, message):
     with pytest.raises(SpecError) as caught:
         mo.Backend.prepare(model).run(inputs)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('6] > g (float[2,3] x, float[2] y) => (float[2,3] z) { z = Add <axis = 0, broadcast = 1> (x, y) }',
+         "ONNX's evaluator ignores the axis of Add in opset 6"),
+        ('6] > g (bool[2,2] x, bool[2] y) => (bool[2,2] z) { z = Or <axis = 0, broadcast = 1> (x, y) }',
+         "ONNX's evaluator ignores the axis of Or in opset 6"),
+        ('11] > g (float[2,1,3] x, float[2] y) => (float[2,1,3] z) { z = Softmax (x) }',
+         "ONNX's reference evaluator is wrong for this Softmax: before opset 13"),
+    ],
+)  # fmt: skip
+def test_what_onnxs_evaluator_computes_wrongly_is_refused(text, message):
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {text}')
+    x, y = ((np.bool_ if "bool" in text else np.float32)(np.ones(n)) for n in ((2, 2) if "Or" in text else (2, 3), 2))
+    with pytest.raises(Unsupported, match=message):
+        mo.Backend.run_model(model, [x[:, None] if "Softmax" in text else x, y])
+
+
+def test_texts_are_wanted_where_they_are_declared():
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 14]> g (string[2] x) => (string[2] z) { z = Identity(x) }'
+    )
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.run_model(model, [np.float32([1, 2])])
+    assert str(caught.value) == "an array of float32 came; expected object (STRING), at input 'x'"
+    for texts in (np.array(["a", "b"]), np.array(["a", "b"], object)):
+        assert mo.Backend.run_model(model, [texts])[0].tolist() == ["a", "b"]
+
+
+def test_inputs_of_another_byte_order_are_those_of_their_numbers(model):
+    text = '<ir_version: 10, opset_import: ["" : 14]> g (float[2] x, float[2] y) => (float[2] z) { z = Sub(x, y) }'
+    x, y = np.array([3, 1], ">f4"), np.float32([1, 3])
+    assert mo.Backend.run_model(onnx.parser.parse_model(text), [x, y])[0].tolist() == [2, -2]
 
 
 def test_options_and_devices_that_there_are_not_are_refused(model):
@@ -203,12 +240,22 @@ def test_a_node_may_take_one_input_twice_and_other_operators_run_too():
 
 def test_run_node_names_what_does_not_fit():
     node = onnx.helper.make_node("Sub", ["x", "y"], ["z"])
+    for inputs in ("xy", X):
+        with pytest.raises(SpecError) as caught:
+            mo.Backend.run_node(node, inputs)
+        assert str(caught.value) == f"inputs are a {type(inputs).__name__}; expected a list of arrays, at node"
     with pytest.raises(SpecError) as caught:
         mo.Backend.run_node(node, [X])
     assert str(caught.value) == "1 inputs for a node that has 2, at node"
     with pytest.raises(SpecError) as caught:
         mo.Backend.run_node(node, [X, Y], outputs_info=[(np.int16, (2,))])
     assert str(caught.value) == "output 0 is uint8 (2,); outputs_info says int16 (2,), at node"
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.run_node(onnx.helper.make_node("SequenceEmpty", [], ["z"]), [], outputs_info=[(np.int16, (2,))])
+    assert str(caught.value) == "output 0 is a list; outputs_info says int16 (2,), at node"
+    with pytest.raises(SpecError) as caught:
+        mo.Backend.run_node(node, [X, Y], outputs_info=[])
+    assert str(caught.value) == "1 outputs; outputs_info says 0, at node"
 
 
 def test_the_backend_is_onnx_own_interface_and_has_no_other_lazy_names():

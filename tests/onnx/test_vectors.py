@@ -52,6 +52,19 @@ def test_they_hold_the_pairs_that_onnxs_tests_leave_out() -> None:
     assert by_name["test_sub_opset_14_float32_rank_0"].expected.shape == ()
 
 
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_they_hold_the_ends_of_an_integer_type_in_each_place(name: str) -> None:
+    dtype = np.dtype(name)
+    own = [one for one in vectors([14]) if one.element.name == name and one.a.shape == one.b.shape]
+    held = [tuple(np.frombuffer(codes.tobytes(), dtype) for codes in (one.a, one.b, one.expected)) for one in own]
+    ends = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for x in ends:
+        for y in ends:
+            found = [c[(a == x) & (b == y)] for a, b, c in held if a.size]
+            difference = np.array([x], dtype) - np.array([y], dtype)
+            assert set(np.concatenate(found).tolist()) == set(difference.tolist())
+
+
 def test_an_opset_between_two_versions_has_the_older_ones_tests() -> None:
     (first, *_) = vectors([10])
     assert first.opset == 10

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from differential.surface import Difference
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -119,6 +121,35 @@ def ours(a: Any, b: Any, out: Any = None, **more: Any) -> Any:
 
     call: Any = mn.subtract
     return call(a, b, out, **more)
+
+
+def outcome(call: Callable[[], Any], reason: str, lost: Callable[[], bool]) -> tuple[str, Any]:
+    """Return what came of a call in words, or nothing and the result that is to be compared.
+
+    Args:
+        call: gives the package's result. reason: why it has to refuse; nothing where it has not. lost: whether a
+            difference may overflow, which the policy refuses.
+
+    Raises:
+        Difference: it refuses for nothing, or does not refuse.
+    """
+    import minuend as mn
+
+    try:
+        found = call()
+    except mn.OverflowFound:
+        if not lost():
+            raise Difference("ours overflows; nothing does") from None
+        return "overflow", None
+    except mn.MinuendError as error:
+        if reason:
+            return f"refused: {reason}", None
+        raise Difference(f"ours refuses: {error}") from None
+    if reason:
+        raise Difference(f"ours {found!r:.150}; expected a refusal: {reason}")
+    if lost():
+        raise Difference("ours gives an answer; differences overflow")
+    return "", found
 
 
 # ---- operands ---------------------------------------------------------------------------------------------------

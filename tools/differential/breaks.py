@@ -217,7 +217,8 @@ def _written(change: Callable[[Path], None]) -> Callable[[], AbstractContextMana
 
 
 SUBTRACT_FILES = "minuend.files.difference:subtract_files"
-FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays", "formats")
+FORMATS = ("npy", "safetensors", "png", "tiff", "geotiff", "hdf5", "netcdf", "zarr", "zarr_arrays", "formats",
+           "pb")  # fmt: skip
 
 
 def _counted(report: Any) -> Any:
@@ -235,6 +236,14 @@ _UNREFUSED = _never_refused("minuend.files.difference:subtract_files", lambda *_
 def _npy(path: Path) -> None:
     if path.suffix == ".npy":
         np.save(path, _other(np.load(path)))
+
+
+def _pb(path: Path) -> None:
+    import onnx
+
+    proto = onnx.load_tensor(path)
+    made = onnx.numpy_helper.from_array(_other(np.array(onnx.numpy_helper.to_array(proto))), proto.name)
+    path.write_bytes(made.SerializeToString())
 
 
 def _in_c_order(path: Path) -> None:
@@ -339,6 +348,8 @@ FILES = (
           {"a": "hdf5", "out": ".h5", "says": ["units"]}),
     Break("formats", "the notes", _result(SUBTRACT_FILES, lambda report: replace(report, notes=())),
           {"says": ["units"]}),
+    Break("pb", "an element", _written(_pb), {}),
+    Break("pb", "no refusal of a segment", _UNREFUSED, {"broken": "segment"}),
     Break("npy", "an element", _written(_npy), {}),
     Break("npy", "the order", _written(_in_c_order), {"layout": "F", "layout_b": "F"}),
     Break("npy", "no refusal of records", _UNREFUSED, {"dtype": "record"}),
@@ -505,6 +516,39 @@ def _says(verdict: str) -> Callable[[], AbstractContextManager[Any]]:
     return _result("minuend:check", call)
 
 
+def _without_assumptions(found: Any) -> Any:
+    return type(found)(found.dtype, found.shape)
+
+
+def _unknown_dims(found: Any) -> Any:
+    return type(found)(found.dtype, found.shape and (None,) * len(found.shape), found.assumptions)
+
+
+def _one_type_fewer(row: Any) -> Any:
+    return replace(row, types=row.types[1:])
+
+
+def _another_answer(own: Callable[..., Any], folder: str, test: Any) -> Any:
+    return own(folder, replace(test, expected=test.expected ^ 1))
+
+
+def _without_rank_0(own: Callable[..., Any], opsets: Any) -> Any:
+    return [test for test in own(opsets) if "rank_0" not in test.name]
+
+
+def _first_result(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        _other(np.array(one)) if i == 0 and isinstance(one, np.ndarray) else one for i, one in enumerate(found)
+    )
+
+
+def _known_of_the_evaluator() -> Exception:
+    from minuend.errors import Unsupported
+
+    return Unsupported("ONNX's reference evaluator is wrong for this Identity: it is not")
+
+
+RUN = "minuend.onnx.backend:BackendRep.run"
 _DOWN = {"op": "Abs", "opset": 13, "inputs": [["float", [2], "any"]], "to": 12}
 """What onnx's converter refuses."""
 _CHAIN = {"dtype": "int32", "steps": [["sub", [2], "input", 1]]}
@@ -553,12 +597,70 @@ MODELS = (
           {"dtype": "uint8", "target": "openvino-cpu", "around": "in If"}),
     Break("unchanged", "a byte more", _around("differential.verdicts:main", _longer), {"command": "fix"}),
     Break("unchanged", "all is refused", _around("differential.verdicts:main", lambda *_: 2), {"command": "convert"}),
+    Break("backend", "an element", _result(RUN, _first_result), {}),
+    Break("backend", "all is refused", _refuses(RUN), {}),
+    Break("backend", "a defect of ONNX's evaluator that it has not", _refuses(RUN, _known_of_the_evaluator), {}),
+    Break("backend", "no refusal of types", _around("minuend.onnx.backend:check_inputs",
+                                                    lambda own, graph, inputs: dict(inputs)),
+          {"given": "another type"}),
+    Break("backend", "no refusal of devices", _around("minuend.onnx.backend:Backend.supports_device",
+                                                      lambda *_: True), {"device": "CUDA"}),
+    Break("backend", "no refusal of an old axis", _around("minuend.onnx.backend:check_axes", lambda *_: None),
+          {"op": "Or", "opset": 6, "inputs": [["bool", [4, 1, 3, 3], "any"], ["bool", [3], "any"]],
+           "attributes": [["broadcast", 1], ["axis", 2]]}),
+    Break("specs", "a type", _result("minuend:spec", _one_type_fewer), {"what": "row"}),
+    Break("specs", "a change", _result("minuend:diff", lambda changes: changes[1:]), {"what": "diff", "other": 14}),
+    Break("specs", "sizes", _result("minuend:infer", _unknown_dims), {"version": 14}),
+    Break("specs", "an assumption", _result("minuend:infer", _without_assumptions),
+          {"version": 14, "a": [None], "b": [3]}),
+    Break("specs", "no refusal of shapes", _never_refused("minuend:infer", lambda *given, **_: given[2]),
+          {"version": 14, "b": [4]}),
+    Break("specs", "all is refused", _refuses("minuend:infer"), {"version": 14}),
+    Break("vectors", "an answer", _around("minuend.onnx.vectors:_write_test", _another_answer), {"opsets": [1]}),
+    Break("vectors", "no test of rank 0", _around("minuend.onnx.vectors:vectors", _without_rank_0), {"opsets": [1]}),
+    Break("vectors", "no refusal of a folder", _never_refused("minuend.onnx.vectors:write", lambda *_: []),
+          {"there": True}),
     Break("verdicts", "nothing is known", _says("unknown"), {}),
     Break("verdicts", "everything differs", _says("different-numbers"), {}),
     Break("verdicts", "everything is ok", _says("ok"), {"seed": 1176277912, "number": 5}),
 )  # fmt: skip
 
-BREAKS = (*ARRAYS, *FILES, *MODELS)
+
+# ---- deltas -------------------------------------------------------------------------------------------------------
+
+
+def _byte_more(own: Callable[..., Any], base: str, delta: str, out: str) -> Any:
+    """Apply a delta, and write a byte more."""
+    report = own(base, delta, out)
+    with open(out, "ab") as stream:
+        stream.write(b"\0")
+    return report
+
+
+def _each_tensor(**changes: Any) -> Callable[[Any], Any]:
+    return lambda report: replace(report, tensors=tuple(replace(one, **changes) for one in report.tensors))
+
+
+def _no_checkpoint() -> Exception:
+    from minuend.errors import FileFormatError
+
+    return FileFormatError("nothing is a checkpoint")
+
+
+DELTA = "minuend.files.deltas:"
+DELTAS = (
+    Break("deltas", "a byte more", _around(f"{DELTA}apply_delta", _byte_more), {}),
+    Break("deltas", "all is refused", _refuses(f"{DELTA}make_delta", _no_checkpoint), {}),
+    Break("deltas", "a count", _result(f"{DELTA}make_delta", lambda one: replace(one, whole=one.whole + 1)), {}),
+    Break("deltas", "how a tensor is stored", _result(f"{DELTA}delta_info", _each_tensor(stored="whole")), {}),
+    Break("deltas", "the share that changed", _result(f"{DELTA}delta_info", _each_tensor(changed=0.75)), {}),
+    Break("deltas", "no refusal of another base", _around("minuend.files.deltas.applying:refuse", lambda *_: None),
+          {"damage": "base element"}),
+    Break("deltas", "nothing is found", _result(f"{DELTA}verify_delta", lambda one: replace(one, findings=())),
+          {"damage": "tuned is base"}),
+)  # fmt: skip
+
+BREAKS = (*ARRAYS, *FILES, *MODELS, *DELTAS)
 
 
 def main() -> int:

@@ -29,6 +29,8 @@ class Reason(Enum):
     TRANSPARENT = "FileFormatError", r"has a colour that stands for transparency"
     BIG_ENDIAN = "FileFormatError", r"is a big-endian file of "
     NO_SHARDS = "FileFormatError", r"has no 'weight_map' of names of tensors and of their files"
+    MESSAGE = "FileFormatError", r"is no protobuf message|states (no|the) |has both |has \S+ .*; expected "
+    ANOTHER_PLACE = "Unsupported", r"keeps its elements in another file|is one segment of a tensor"
     # what two files hold
     NAMES = "FileFormatError", r"do not hold the same tensors: |have no tensor in common: "
     NOT_THERE = "FileFormatError", r"holds no tensor '"

@@ -13,6 +13,7 @@ from onnx.backend import base
 
 from minuend.errors import SpecError, Unsupported
 from minuend.onnx.execution.interpreter import Interpreter
+from minuend.onnx.execution.running import check_axes, check_inputs
 from minuend.onnx.graphs.scope import MAIN
 
 RUNNER_OPTIONS = ("rtol", "atol")
@@ -23,8 +24,9 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
     """A prepared model."""
 
     def __init__(self, model: ModelProto) -> None:
-        self._outputs = [value.name for value in model.graph.output]
-        self._interpreter = Interpreter(model, None, evaluator="reference", refuses=False)
+        check_axes(model)
+        self._graph = model.graph
+        self._interpreter = Interpreter(model, None, evaluator="reference")
         preset = {init.name for init in model.graph.initializer}
         preset.update(init.values.name for init in model.graph.sparse_initializer)
         self.inputs = [i.name for i in model.graph.input]
@@ -41,38 +43,27 @@ class BackendRep(base.BackendRep):  # type: ignore[misc,unused-ignore]
             The graph's outputs, in order.
 
         Raises:
-            SpecError: inputs missing or too many; a Sub node that breaks a rule of its version.
+            SpecError: inputs missing or too many, or not as the graph declares them; a Sub node that breaks a rule of
+                its version. Unsupported: a node that ONNX's evaluator is known to compute wrongly.
         """
         _no_options(kwargs)
-        found = self._interpreter.run(self._feeds(inputs))
-        return tuple(found[name] for name in self._outputs)
+        found = self._interpreter.run(check_inputs(self._graph, self._feeds(inputs)))
+        return tuple(found[value.name] for value in self._graph.output)
 
-    def _feeds(self, inputs: object) -> dict[str, object]:
+    def _feeds(self, inputs: object) -> Mapping[str, object]:
         if isinstance(inputs, Mapping):
-            feeds = dict(inputs)
-        elif isinstance(inputs, Sequence) and not isinstance(inputs, str | bytes):
-            names = self.required if len(inputs) == len(self.required) else self.inputs
-            if len(inputs) > len(names):
-                raise SpecError(
-                    "inputs", f"{len(inputs)} inputs for a graph that has {len(self.inputs)}", where="graph"
-                )
-            feeds = dict(zip(names, inputs, strict=False))
-        else:
-            raise SpecError(
-                "inputs", f"inputs are a {type(inputs).__name__}; expected a list or a dict of arrays", where="graph"
-            )
-        unknown = [name for name in feeds if name not in self.inputs]
-        missing = [name for name in self.required if name not in feeds]
-        for names, problem in ((unknown, "has no input"), (missing, "needs the input")):
-            if names:
-                raise SpecError(
-                    "inputs", f"the graph {problem} {names[0]!r}; its inputs are {self.inputs}", where="graph"
-                )
-        return feeds
+            return inputs
+        inputs = _listed(inputs, "a list or a dict of arrays", "graph")
+        names = self.required if len(inputs) == len(self.required) else self.inputs
+        if len(inputs) > len(names):
+            raise SpecError("inputs", f"{len(inputs)} inputs for a graph that has {len(self.inputs)}", where="graph")
+        return dict(zip(names, inputs, strict=False))
 
 
 class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
     """Runs ONNX models on the CPU: every Sub by this package, all else by ONNX's reference evaluator.
+
+    What that evaluator is known to compute wrongly is refused, and so is what is not of its declared type or shape.
 
     >>> import numpy as np
     >>> node = onnx.helper.make_node("Sub", ["x", "y"], ["z"])
@@ -93,7 +84,8 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
             model: the model. device: ``"CPU"``. kwargs: none, but for the tolerances of ONNX's test runner.
 
         Raises:
-            onnx.checker.ValidationError: the model is invalid. Unsupported: another device.
+            onnx.checker.ValidationError: the model is invalid.
+            Unsupported: another device, or an axis of opset 6 or below of another operator than Sub.
         """
         _no_options(kwargs)
         cls._check_device(device)
@@ -134,18 +126,14 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
         graph = onnx.GraphProto(node=[node], input=[onnx.ValueInfoProto(name=name) for name in names])
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name)
         given = [name for name in node.input if name]
+        inputs = _listed(inputs, "a list of arrays", "node")
         if len(inputs) != len(given):
             raise SpecError("inputs", f"{len(inputs)} inputs for a node that has {len(given)}", where="node")
         imports = [onnx.helper.make_opsetid(*row) for row in opsets.items()]
         model = ModelProto(ir_version=onnx.IR_VERSION, graph=graph, opset_import=imports)
         results = BackendRep(model).run(dict(zip(given, inputs, strict=True)))
-        for i, (result, (dtype, shape)) in enumerate(zip(results, outputs_info or (), strict=outputs_info is not None)):
-            if result.dtype != np.dtype(dtype) or result.shape != tuple(shape):
-                raise SpecError(
-                    "outputs",
-                    f"output {i} is {result.dtype} {result.shape}; outputs_info says {np.dtype(dtype)} {tuple(shape)}",
-                    where="node",
-                )
+        if outputs_info is not None:
+            _check_outputs(results, list(outputs_info))
         return results
 
     @classmethod
@@ -154,7 +142,29 @@ class Backend(base.Backend):  # type: ignore[misc,unused-ignore]
             raise Unsupported(f"minuend runs models on the CPU; no device {device!r}")
 
 
+def _listed(inputs: object, wanted: str, where: str) -> Sequence[object]:
+    """Return inputs that are a sequence; a text is none of arrays.
+
+    Raises:
+        SpecError: they are anything else.
+    """
+    if not isinstance(inputs, Sequence) or isinstance(inputs, str | bytes):
+        raise SpecError("inputs", f"inputs are a {type(inputs).__name__}; expected {wanted}", where=where)
+    return inputs
+
+
 def _no_options(options: Mapping[str, object]) -> None:
     for name in options:
         if name not in RUNNER_OPTIONS:
             raise TypeError(f"minuend's backend has no option {name!r}")
+
+
+def _check_outputs(results: Sequence[Any], said: Sequence[tuple[npt.DTypeLike, Iterable[int]]]) -> None:
+    """Compare results with the dtypes and shapes that the caller says they have."""
+    if len(results) != len(said):
+        raise SpecError("outputs", f"{len(results)} outputs; outputs_info says {len(said)}", where="node")
+    for i, (result, (dtype, shape)) in enumerate(zip(results, said, strict=True)):
+        wanted = np.dtype(dtype), tuple(map(int, shape))
+        if not hasattr(result, "dtype") or (result.dtype, result.shape) != wanted:
+            came = f"{result.dtype} {result.shape}" if hasattr(result, "dtype") else f"a {type(result).__name__}"
+            raise SpecError("outputs", f"output {i} is {came}; outputs_info says {wanted[0]} {wanted[1]}", where="node")

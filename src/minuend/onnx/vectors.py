@@ -11,6 +11,7 @@ broadcast of Sub-1 and Sub-6.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError, shown
 from minuend.files.packages import need
 from minuend.files.transaction.writing import new_file, new_folder
+from minuend.operators.codes import encode
 from minuend.operators.value_classes import classes
 from minuend.runtimes import cases, values
 from minuend.runtimes.values import Codes
@@ -71,11 +73,20 @@ def vectors(opsets: Sequence[int] | None = None) -> Iterator[Vector]:
 def _of_values(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vector]:
     """A test for each value class: pairs of it in two vectors of one shape."""
     operands = values.of(op.computes, element)
+    every = dict.fromkeys([*operands.telling(*_PAIRS), *_ends(operands)])
     for index, row in enumerate(classes(op.computes, element)):
-        pairs = [pair for pair in operands.telling(*_PAIRS) if operands.classes[pair] == index]
+        pairs = [pair for pair in every if operands.classes[pair] == index]
         i, j = (np.array(side) for side in zip(*pairs, strict=True))
         codes = operands.codes
         yield Vector(_name(opset, element, row.name), opset, element, {}, codes[i], codes[j], operands.expected[i, j])
+
+
+def _ends(operands: values.Operands) -> list[tuple[int, ...]]:
+    """The indices of the pairs of an integer type's lowest and highest value, of which the best ones may lack some."""
+    element = operands.element
+    ends = [encode(element, end) for end in element.limits] if element.is_integer else []
+    at = [int(np.flatnonzero(operands.codes == code)[0]) for code in ends]
+    return list(itertools.product(at, repeat=operands.operator.arity))
 
 
 def _of_shapes(op: OpVersion, opset: int, element: ElementType) -> Iterator[Vector]:

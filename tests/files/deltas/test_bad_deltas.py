@@ -262,6 +262,21 @@ def test_verify_names_all_that_differs(here: Path, capfd: pytest.CaptureFixture[
     )
 
 
+def test_the_base_of_what_is_stored_whole_is_verified_too(here: Path) -> None:
+    save_file({"x": np.arange(4, dtype=np.int32), "gone": np.ones(2, np.float32)}, "base.safetensors")
+    save_file({"x": np.zeros((3, 3), np.int32)}, "tuned.safetensors")
+    other = {"x": np.arange(4, dtype=np.uint32), "gone": np.ones(2, np.float32).view(np.int32)}
+    save_file(other, "other.safetensors")
+    make_delta("base.safetensors", "tuned.safetensors", "whole.safetensors")
+    rewritten(here / "whole.safetensors", manifest_with("tensors.x.sha256", SHA))
+    expected = "as in the base of whole.safetensors"
+    assert verify_delta("other.safetensors", "whole.safetensors").findings == (
+        f"other.safetensors tensor 'x' is U32 of shape (4,); expected I32 of shape (4,), {expected}",
+        f"other.safetensors tensor 'gone' is I32 of shape (2,); expected F32 of shape (2,), {expected}",
+        "whole.safetensors tensor 'x' comes out with another sha256 than promised; the delta is damaged",
+    )
+
+
 def test_elements_that_are_damaged_are_found_by_verify(here: Path) -> None:
     rewritten(here / "d.safetensors", manifest_with("tensors.x.sha256", SHA))
     assert verify_delta("base.safetensors", "d.safetensors").findings == (

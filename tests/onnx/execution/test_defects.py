@@ -34,6 +34,8 @@ WRONG: list[tuple[str, int, list[Any], dict[str, Any], int]] = [
     ("BatchNormalization", 13, [f(2, 3, 4), f(3), f(3), f(3), np.abs(f(3))], {}, 1),
     ("Softmax", 12, [f(2, 3, 4)], {}, 1),
     ("LogSoftmax", 11, [f(2, 3, 4)], {"axis": 0}, 1),
+    ("LogSoftmax", 13, [np.float32([[0, 200, 1], [1, 2, 3]])], {}, 1),
+    ("PRelu", 16, [np.float32([[0, 2, 3]]), np.float32([np.inf, np.nan, 1])], {}, 1),
     ("Hardmax", 12, [f(2, 3, 4)], {}, 1),
     ("MaxPool", 12, [f(1, 2, 8, 8)], {"kernel_shape": [2, 3]}, 2),
     ("MaxPool", 12, [f(1, 2, 7, 6)], {"kernel_shape": [3, 3], "pads": [1, 1, 0, 1]}, 1),
@@ -204,6 +206,13 @@ def test_onnxruntime_writes_nothing_for_a_cast_by_a_flag_that_is_none(element, s
 def test_a_cast_to_an_8_bit_float_reads_its_flag(saturate):
     proto = model("Cast", 21, [f(4)], {"to": onnx.TensorProto.FLOAT8E4M3FN, "saturate": saturate}, 1)
     assert read(proto).run(feeds([np.float32([1, 2, 3, 4])]))["o0"].astype(np.float32).tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("x", [[0, 80, 1], [-np.inf, 0, 1], [np.inf, 0, 1], [np.nan, 0, 1]])
+def test_a_logarithm_of_softmax_is_computed_where_no_probability_is_lost(x):
+    proto = model("LogSoftmax", 13, [np.float32([x])], {}, 1)
+    theirs = read(proto).run(feeds([np.float32([x])]), evaluator="reference")["o0"]
+    np.testing.assert_allclose(read(proto).run(feeds([np.float32([x])]))["o0"], theirs, 1e-3, 1e-5)
 
 
 def test_pairs_of_an_even_number_are_rotated():

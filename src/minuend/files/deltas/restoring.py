@@ -40,16 +40,20 @@ def misfits(base: Checkpoint, delta: Delta) -> Iterator[Found]:
     for name, record in delta.manifest.tensors.items():
         if record.stored == "whole" or record.base is None:
             continue
-        want = _said(record.base)
         if name not in base.tensors:
+            want = _said(record.base)
             yield Found(
                 f"{base.path} has no tensor {clipped(name)}; expected {want}, as in the base of {delta.path}", name
             )
-            continue
-        _, span = base.tensors[name]
-        if (came := _said(span)) != want:
-            message = f"{base.path} tensor {clipped(name)} is {came}; expected {want}, as in the base of {delta.path}"
-            yield Found(message, name)
+        else:
+            yield from other_type(base, name, record.base, delta.path)
+
+
+def other_type(base: Checkpoint, name: str, wanted: Base, delta: str) -> Iterator[Found]:
+    """Find a tensor of the base that is of another type or shape than the delta was made from."""
+    came, want = _said(base.tensors[name][1]), _said(wanted)
+    if came != want:
+        yield Found(f"{base.path} tensor {clipped(name)} is {came}; expected {want}, as in the base of {delta}", name)
 
 
 def _said(tensor: Base | Span) -> str:

@@ -10,7 +10,7 @@ from minuend.files.base import clipped
 from minuend.files.deltas.checkpoints import Checkpoint, open_checkpoint
 from minuend.files.deltas.delta_files import Delta, open_delta
 from minuend.files.deltas.hashing import Hashes, Hashing, Meter, Progress, hashes
-from minuend.files.deltas.restoring import Found, Restoring, misfits, other_elements
+from minuend.files.deltas.restoring import Found, Restoring, misfits, other_elements, other_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,9 @@ def verify_delta(base: str, delta: str, tuned: str | None = None, *, progress: P
     findings = [*misfits(old, found)]
     misfit = {one.tensor for one in findings}
     findings += _of_base(old, found, hashes(old, meter), misfit)
-    skip = {one.tensor for one in findings if one.tensor is not None}
+    records = found.manifest.tensors
+    wrong = {one.tensor for one in findings}
+    skip = {name for name, record in records.items() if name in wrong and record.stored != "whole"}
     with Hashing(3) as hashing:
         restoring = Restoring(old, found, hashing, meter, findings.append, skip)
         for i in range(len(found.manifest.files)):
@@ -65,6 +67,8 @@ def _of_base(old: Checkpoint, delta: Delta, came: Hashes, misfit: set[str | None
             continue
         if name not in came.tensors:
             yield Found(f"{old.path} has no tensor {clipped(name)}, which the base of {delta.path} had")
+        elif other := [*other_type(old, name, base, delta.path)]:
+            yield from other
         elif came.tensors[name] != base.sha256:
             yield other_elements(old.path, name, delta.path)
     for name in came.tensors:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from onnx.helper import tensor_dtype_to_np_dtype
 
@@ -98,6 +99,18 @@ def _casts_by_no_flag(case: Case) -> bool:
     return case.stated.get("saturate", 1) not in (0, 1) and not to.name.startswith("float8")
 
 
+def _far_apart(case: Case) -> bool:
+    """A LogSoftmax of numbers so far below the largest that the exponential of their distance is subnormal, or 0."""
+    x = np.asarray(case.inputs[0])
+    if not x.size or not x.ndim:
+        return False
+    wide = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = wide.max(axis=int(case.stated.get("axis", 1 if case.opset < 13 else -1)), keepdims=True) - wide
+    limits: Any = ml_dtypes.finfo
+    return bool((apart[np.isfinite(apart)] > -np.log(float(limits(x.dtype).smallest_normal))).any())
+
+
 def _multiplies_no_columns(first: int, second: int) -> Callable[[Case], bool]:
     """A product of matrices, at two inputs, of which A has no columns and the result has elements."""
 
@@ -145,6 +158,9 @@ REFERENCE = _rows(
     ("BatchNormalization", lambda x: x.opset < 14, "before opset 14 it mixes the batch's own mean and variance in"),
     ("Softmax LogSoftmax Hardmax", lambda x: x.opset < 13 and not x.last_axis,
      "before opset 13 the dims from axis on are one, and it takes axis alone"),
+    ("LogSoftmax", _far_apart, "of numbers far apart it takes the logarithm of a probability that is rounded to 0"),
+    ("PRelu", lambda x: 0 in x.inputs[0] and not np.isfinite(np.asarray(x.inputs[1], np.float64)).all(),
+     "it multiplies 0, which is not below 0, by a slope that is no finite number"),
     ("MaxPool", lambda x: x.requests(1), "its Indices are those of one channel"),
     ("MaxPool", lambda x: len(set(x.numbers("pads"))) > 1, "it takes pads that are not all equal in another order"),
     ("MaxPool", _padded_by_itself, "its auto_pad gives another shape or other windows"),

@@ -92,13 +92,18 @@ def _check_runs(model: Document, evaluator: str | None) -> str:
     for _ in walk.sub_nodes(model.proto):  # those in branches that are not taken, too
         pass
     if chosen == "reference":
-        _check_reference(model)
+        for sparse in model.proto.graph.sparse_initializer:
+            name = sparse.values.name
+            raise Unsupported(
+                f"{model.name}: ONNX's evaluator takes no sparse initializer (here {name!r}); make it dense"
+            )
+        check_axes(model.proto)
     return chosen
 
 
 def _checked(model: Document, inputs: Mapping[str, object], max_bytes: int | None) -> dict[str, object]:
     """Check what is given, and what inference says of the sizes that come of it."""
-    feeds = _check_inputs(model.proto.graph, inputs)
+    feeds = check_inputs(model.proto.graph, inputs)
     if max_bytes is not None:
         _check_sizes(model, feeds, max_bytes)
     return feeds
@@ -114,12 +119,9 @@ def _check_calls(model: Document) -> None:
         )
 
 
-def _check_reference(model: Document) -> None:
-    """Refuse what ONNX's evaluator does not look at: sparse initializers, and the ``axis`` of old opsets."""
-    for sparse in model.proto.graph.sparse_initializer:
-        name = sparse.values.name
-        raise Unsupported(f"{model.name}: ONNX's evaluator takes no sparse initializer (here {name!r}); make it dense")
-    for scope in walk.walk(model.proto):
+def check_axes(model: ModelProto) -> None:
+    """Refuse what ONNX's evaluator does not look at: the ``axis`` of old opsets."""
+    for scope in walk.walk(model):
         if scope.opset is None or DIALECT.resolve(scope.opset).broadcasting == "numpy":
             continue
         for i, node in enumerate(scope.nodes):
@@ -189,12 +191,20 @@ def _names_read(graph: GraphProto, except_in: Container[str] = ()) -> set[str]:
     return names
 
 
+_TEXTS = "OSTU"
+"""The kinds of NumPy's types that hold texts."""
+
+
 # ---- inputs ---------------------------------------------------------------------------------------------------
 
 
-def _check_inputs(graph: GraphProto, inputs: Mapping[str, object]) -> dict[str, object]:
-    """Check what is given against what the graph declares."""
-    preset = {tensor.name for tensor in graph.initializer}
+def check_inputs(graph: GraphProto, inputs: Mapping[str, object]) -> dict[str, object]:
+    """Check what is given against what the graph declares, and return it in native byte order.
+
+    Raises:
+        SpecError: an input that there is not, one that is missing, another element type or shape.
+    """
+    preset = {tensor.name for tensor in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
     declared = {value.name: value.type for value in graph.input}
     wanted = [name for name in declared if name not in preset]
     for name in inputs:
@@ -219,7 +229,7 @@ def _check_input(name: str, value: object, type_: TypeProto, sizes: dict[str, tu
         array = array.astype(array.dtype.newbyteorder("="))
     where = f"input {name!r}"
     kind = tensors.element_kind(type_)
-    if kind is not None and kind.bits and array.dtype != kind.dtype:
+    if kind is not None and (array.dtype != kind.dtype if kind.bits else array.dtype.kind not in _TEXTS):
         raise SpecError("inputs", f"an array of {array.dtype} came; expected {kind.dtype} ({kind.word})", where=where)
     shape = shape_of(type_)
     if shape is None:
