@@ -8,10 +8,16 @@ import re
 import tomllib
 from pathlib import Path
 
+import hypothesis
 import pytest
 from signal_stack import preserved
 
 from minuend import _native
+
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)  # other processes on the machine make no example wrong
+hypothesis.settings.load_profile("untimed")
 
 NEEDS = re.compile(r"needs (?:the|a) package '?([A-Za-z0-9_]+)")
 """How this package's errors name a package that is missing."""
