@@ -94,7 +94,7 @@ def broadcasting(layer: Layer) -> dict[str, object]:
             came = shown(layer.data["auto_broadcast"])
             raise SpecError("attributes", f"attribute 'auto_broadcast' is {came}; expected {listed(known)}")
     if AXIS in layer.data:
-        stated["axis"] = _read(layer, AXIS, notation.integer)
+        stated["axis"] = _read(layer, AXIS, notation.attribute)
     elif rule(layer) == "pdpd":
         stated["axis"] = AXIS_AS_READ
     check_attributes(SUBTRACT_1, stated)
@@ -124,14 +124,16 @@ def _flag(layer: Layer, name: str) -> bool:
     return text in ("true", "1")
 
 
-_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE | re.ASCII)
-"""A number as C++ reads one; Python's ``float`` takes ``1_0`` and other scripts' digits too."""
+_FLOAT = re.compile(r"\s*(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?inf)\s*", re.ASCII)
+"""A number as the runtime reads one; Python's ``float`` takes ``1_0`` and other scripts' digits too."""
 
 
 def _number(text: str) -> float:
-    if _FLOAT.fullmatch(text.strip()) is None:
+    if _FLOAT.fullmatch(text) is None:
         raise ValueError(f"is {shown(text)}; expected a number")
-    return float(text)
+    if math.isinf(number := float(text)) and "inf" not in text:
+        raise ValueError(f"is {shown(text)}; expected a number that a float64 holds, inf or -inf")
+    return number
 
 
 def _read(layer: Layer, name: str, reader: Callable[[str], T], default: str | None = None) -> T:

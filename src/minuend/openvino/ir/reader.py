@@ -138,7 +138,7 @@ class Reader:
         """Return where a constant's bytes lie, after all that can be wrong with them has been checked."""
         if data is None:
             raise part.fail("the constant has no <data>; expected element_type, shape, offset and size")
-        name = data.take("element_type", notation.element_type)
+        name = data.take("element_type", notation.constant_type)
         shape = data.take("shape", notation.static_shape)
         offset, size = (data.take(key, notation.natural) for key in ("offset", "size"))
         weights = self.weights
