@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from minuend.core.elements import TYPES
-from minuend.errors import DTypeError, ShapeError
+from minuend.errors import DTypeError, FileFormatError, ShapeError
 from minuend.openvino import Tensor
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import ELEMENT_TYPES, NUMERIC
@@ -333,3 +333,49 @@ def _dim(dim: Any) -> Any:
 
 def test_the_types_of_this_package_are_all_spelled() -> None:
     assert [TYPES[name] for name in SPELLINGS] == list(NUMERIC.values())
+
+
+SPREAD = """<net name="m" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="{shape}" element_type="f32"/>
+<output><port id="0" precision="FP32"/></output></layer>
+<layer id="1" name="k" type="Parameter" version="opset1"><data shape="{count}" element_type="i64"/>
+<output><port id="0" precision="I64"/></output></layer>
+<layer id="2" name="b" type="Broadcast" version="{opset}"><data {mode}/><input><port id="0"/><port id="1"/></input>
+<output><port id="2" precision="FP32"/></output></layer>
+<layer id="3" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer></layers><edges>
+<edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges></net>"""
+"""A Broadcast to a shape that is known when it runs."""
+
+
+@pytest.mark.parametrize("count", ["", "1", "2", "3", "?", "1,2", "..."])
+@pytest.mark.parametrize("shape", ["", "3", "1", "2,3", "1,1,3", "?", "?,3", "1..4,2", "..."])
+@pytest.mark.parametrize("mode", ["", 'mode="numpy"', 'mode="BIDIRECTIONAL"'])
+def test_a_broadcast_to_a_shape_of_a_known_count_has_the_dims_that_openvino_infers(
+    core: Any, mode: str, shape: str, count: str
+) -> None:
+    xml = SPREAD.format(shape=shape, count=count, opset="opset3", mode=mode).encode()
+    try:
+        theirs = core.read_model(xml, b"").outputs[0].partial_shape
+    except RuntimeError:
+        with pytest.raises(ShapeError):
+            read(xml)
+        return
+    (ours,) = read(xml).outputs.values()
+    assert theirs == ov.PartialShape("..." if ours.shape is None else str(list(map(_dim, ours.shape))).replace("'", ""))
+
+
+@pytest.mark.parametrize("opset", ["opset1", "opset2", "opset3", "opset16"])
+@pytest.mark.parametrize("mode", ["numpy", "NumPy", "bidirectional", "explicit", "none", "x", ""])
+def test_modes_of_broadcast_are_those_of_its_opset(core: Any, opset: str, mode: str) -> None:
+    xml = SPREAD.format(shape="3", count="2", opset=opset, mode=f'mode="{mode}"').encode()
+    try:
+        core.read_model(xml, b"")
+    except RuntimeError as error:
+        if "get_input_size() == 3" in str(error):  # of a layer that this package keeps as it is
+            return
+        with pytest.raises(FileFormatError, match=f"attribute 'mode' is '{mode}'; expected numpy, explicit, none"):
+            read(xml)
+    else:
+        read(xml)

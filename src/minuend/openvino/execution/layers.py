@@ -298,19 +298,21 @@ def _shaped(
     what: str,
     shape_of: Callable[[Layer, list[int], Shape], Shape],
     unknown: Callable[[Layer, Shape, int | None], Shape],
+    least: int = 0,
 ) -> Infer:
     """The inference of a layer whose second input says what becomes of the first one's shape.
 
     Args:
         what: what that input holds. shape_of: gives the shape where its numbers are known.
         unknown: gives it where no more than their count is known, or not even that.
+        least: the rank that the second input has, if not 1.
     """
 
     def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
         element, shape = types[0].element, types[0].shape
         if len(types) == 1:
             return Type(element, shape_of(layer, [], shape))
-        _check_indices(layer, types[1], what)
+        _check_indices(layer, types[1], what, least)
         found = known(1)
         if found is None:
             return Type(element, unknown(layer, shape, _length(types[1])))
@@ -327,11 +329,11 @@ def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
     return None if rank is None else (None,) * rank
 
 
-def _check_indices(layer: Layer, type_: Type, what: str) -> None:
+def _check_indices(layer: Layer, type_: Type, what: str, least: int) -> None:
     given = f"{what} of {layer.type} (input 1)"
     if type_.element not in ("dynamic", *_INDICES):
         raise DTypeError("types", f"{given} is of {type_.element}; expected integers of 4 bits or more")
-    if type_.shape is not None and len(type_.shape) > 1:
+    if type_.shape is not None and not least <= len(type_.shape) <= 1:
         raise ShapeError("shape", f"{given} has shape {format_shape(type_.shape)}; expected rank 1")
     if (_length(type_) or 0) > MAX_RANK:
         raise ShapeError("shape", f"{given} holds {_length(type_)} numbers; expected {MAX_RANK} at most")
@@ -416,12 +418,21 @@ def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     return tuple(dim for axis, dim in enumerate(shape) if axis not in gone)
 
 
+_MODES = ("numpy", "explicit", "none", "pdpd", "bidirectional")
+"""Of Broadcast; the last one came with opset3."""
+
+
 def _mode(layer: Layer) -> str:
-    return layer.data.get("mode", "numpy").lower()
+    mode = layer.data.get("mode", "numpy").lower()
+    known = _MODES[:-1] if layer.opset in ("opset1", "opset2") else _MODES
+    if mode not in known:
+        raise SpecError("attributes", f"attribute 'mode' is {shown(layer.data['mode'])}; expected {listed(known)}")
+    return mode
 
 
 def _of_target(layer: Layer, shape: Shape, rank: int | None) -> Shape:
-    return None if _mode(layer) == "bidirectional" else _of_rank(layer, shape, rank)
+    target = _of_rank(layer, shape, rank)
+    return DIALECT.broadcast(SUBTRACT_1, shape, target, {}).shape if _mode(layer) == "bidirectional" else target
 
 
 def _other_mode(layer: Layer) -> str:
@@ -516,7 +527,7 @@ _KINDS = (
          lambda _, shape, count: None if shape is None or count is None else (None,) * (len(shape) + count)), _reshape),
     Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape,
          foreign=lambda layer: "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""),
-    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target),
+    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target, least=1),
          lambda layer, arrays, types, shape: np.broadcast_to(arrays[0], shape), foreign=_other_mode),
     Kind("Clamp", (1, 1), _infer_clamp, _clamp),
     Kind("Mod", (2, 2), _binary(_NUMBERS, "a number"), _elementwise(np.fmod)),
