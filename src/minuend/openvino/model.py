@@ -100,8 +100,11 @@ class Model(opening.Model):
 
     @property
     def inputs(self) -> dict[str, Type]:
-        """The types of the Parameters, in the file's order, by first tensor name, else by the layer's name."""
-        return {running.names(layer)[0]: layer.outputs[0].type for layer in self.section.of_type("Parameter")}
+        """The types of the Parameters, in the file's order, by first tensor name, else by the layer's name.
+
+        Tensors of one name have numbers behind it, from the second one on.
+        """
+        return {names[0]: layer.outputs[0].type for layer, names in running.input_names(self.section).items()}
 
     @property
     def outputs(self) -> dict[str, Type]:

@@ -179,6 +179,27 @@ def test_versions_10_and_11_and_names_are_understood_alike(core: Any) -> None:
         assert set(theirs.outputs[0].names) == {"t", "u"} | added[1]
 
 
+@pytest.mark.parametrize("tensors", [
+    ("a", "a"), ("b", "a"), ("a,x,z", "z,x,q"), ("a,b", "b"), ("x", "x"), ("a,a", "a_1"), ("a_1,a", "a"),
+])  # fmt: skip
+def test_inputs_of_one_name_are_named_as_openvino_names_them(core: Any, tensors: tuple[str, str]) -> None:
+    builder = Builder("names")
+    a, b = (
+        builder.parameter(name, "i32", (2,), names=stated.split(","))
+        for name, stated in zip("ab", tensors, strict=True)
+    )
+    builder.result(builder.subtract("y", a, b))
+    values = [np.int32([5, 6]), np.int32([1, 3])]
+    theirs = core.compile_model(peer(core, builder.model), "CPU")
+    assert all(name in one.names for name, one in zip(builder.model.inputs, theirs.inputs, strict=True))
+    inputs = dict(zip(builder.model.inputs, values, strict=True))
+    assert same(theirs(inputs)[0], builder.model.run(inputs)["y"])
+    for i, one in enumerate(theirs.inputs):
+        for name in one.names:
+            again = {name if k == i else own: value for k, (own, value) in enumerate(inputs.items())}
+            assert same(theirs(again)[0], builder.model.run(again)["y"])
+
+
 # ---- what openvino writes -------------------------------------------------------------------------------------
 
 
