@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
 import pytest
 from ir_files import TEXT, WEIGHTS
 
 from minuend.errors import MinuendError
+from minuend.judging.checking import check
+from minuend.openvino.execution.layers import KINDS, canonical
+from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.layer_types import NAMES, OTHERS, SAME
 from minuend.openvino.ir.notation import _PRECISIONS, ELEMENT_TYPES
+from minuend.openvino.ir.sections import Ref, Type
 from minuend.openvino.model import read
+from minuend.openvino.occurrences import occurrences
 
 ov = pytest.importorskip("openvino")
 
@@ -133,7 +140,7 @@ def shown(shape: Any) -> str:
 
 
 def _dim(ends: tuple[int, int | None]) -> str:
-    low, high = ends[0], None if ends[1] == 2**63 - 1 else ends[1]
+    low, high = (0, None) if ends == (2**63 - 1,) * 2 else ends  # the largest size is shown as an unknown one
     if high is None:
         return f"{low}.." if low else "?"
     return str(low) if low == high else f"{low or ''}..{high}"
@@ -145,6 +152,54 @@ def test_each_way_to_write_a_value_is_read_as_openvino_reads_it(core: Any, place
     for value, data in written(place):
         theirs, ours = by_openvino(core, data), by_this_package(data)
         assert (theirs if value not in taken else (None if theirs is not None else "refused")) == ours, (value, theirs)
+
+
+def judged(kind: str, *, count: int = 2, opset: str = "opset1", outputs: int = 1, data: Any = None) -> list[str]:
+    """What check says of a subtraction behind a layer."""
+    builder = Builder()
+    inputs = [builder.parameter(f"x{i}", "f32", (4,)) for i in range(count)]
+    made = builder.layer(kind, "m", inputs, data, opset=opset, outputs=[Type("f32", (4,))] * outputs)
+    builder.result(builder.subtract("s", Ref(made, 0), builder.parameter("z", "f32", (4,))))
+    model = read(*builder.model.to_bytes())
+    return [f"{one.verdict}: {one.reason}" for one in check(model, "openvino-cpu@2026.4.1")]
+
+
+def test_a_layers_type_is_judged_alike_in_any_case(core: Any) -> None:
+    (plain,) = judged("Multiply")
+    assert plain.startswith("different-numbers: Mul(x, x) - x differs from ")
+    assert [judged(case("Multiply")) for case in CASES] == [[plain]] * len(CASES)
+    for kind in {*NAMES, *SAME, *OTHERS, *KINDS} - {"Const", "Result"}:
+        assert {canonical(case(kind)) for case in CASES} == {kind}
+    for kind in ("Add", "Divide", "FloorMod", "Maximum", "Minimum", "Mod", "Multiply", "Power"):
+        for case in CASES:
+            core.read_model(TEXT.replace('"Subtract"', f'"{case(kind)}"').encode(), WEIGHTS)
+
+
+def test_pdpd_of_a_select_is_pdpd_in_any_case() -> None:
+    for stated in ("pdpd", "PDPD"):
+        builder = Builder()
+        x, zero = builder.parameter("x", "i64", (2, 2)), builder.constant("zero", np.int64([0, 0]))
+        small = builder.layer("Less", "l", [x, zero], {"auto_broadcast": stated}, outputs=[Type("boolean", (2, 2))])
+        made = builder.layer("Select", "m", [Ref(small, 0), zero, x], {"auto_broadcast": stated},
+                             outputs=[Type("i64", (2, 2))])  # fmt: skip
+        builder.result(builder.subtract("s", Ref(made, 0), builder.constant("one", np.int64([1, 1]))))
+        (found,) = occurrences(read(*builder.model.to_bytes()))
+        assert found.operands[0].lo == -(2**63)
+
+
+@pytest.mark.parametrize("data", [{}, {"axis": "0"}, {"axis": " 0 "}])
+def test_an_axis_of_topk_that_is_not_stated_is_0(data: Any) -> None:
+    stated = judged("TopK", opset="opset11", outputs=2, data={"axis": "0"})
+    assert judged("TopK", opset="opset11", outputs=2, data=data) == stated
+
+
+@pytest.mark.parametrize("axis", ["x", "1.5", "", "9" * 30])
+def test_an_axis_of_topk_that_is_no_number_is_refused(axis: str) -> None:
+    with pytest.raises(MinuendError) as found:
+        judged("TopK", opset="opset11", outputs=2, data={"axis": axis})
+    text = str(found.value)
+    assert text.startswith("the IR, line ")
+    assert text.endswith(f"layer 2 'm': attribute 'axis' is {axis!r}; expected a whole number")
 
 
 def test_the_types_that_are_written_are_all_of_them() -> None:

@@ -23,6 +23,7 @@ from minuend.files.streaming.reading import Array, ByteRange
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
 from minuend.openvino.ir import notation
+from minuend.openvino.ir.layer_types import NAMES, OTHERS, SAME
 from minuend.openvino.ir.notation import NUMERIC
 from minuend.openvino.ir.sections import Layer, Type
 from minuend.openvino.tensor import NARROW, Tensor
@@ -148,6 +149,15 @@ def _read(layer: Layer, name: str, reader: Callable[[str], T], default: str | No
 
 def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
     return _read(layer, name, notation.element_type, default)
+
+
+def axis(layer: Layer) -> int:
+    """Return the axis of a TopK, which is 0 where the layer states none, as the runtime reads it.
+
+    Raises:
+        SpecError: it is no whole number.
+    """
+    return _read(layer, "axis", notation.attribute, "0")
 
 
 def parameter_shape(layer: Layer) -> Shape:
@@ -542,7 +552,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS
 BROADCASTING: tuple[str, ...] = ("Subtract", "Mod", "FloorMod", "BitwiseAnd")
 """Types of layers that read ``auto_broadcast``."""
 
-_BY_LOWER = {kind.name.lower(): kind.name for kind in _KINDS}
+_BY_LOWER = {name.lower(): name for name in (*OTHERS, *SAME, *NAMES, *KINDS)}
 
 
 def kind_of(layer: Layer) -> Kind | None:
@@ -558,7 +568,7 @@ def lacking(layer: Layer) -> str:
 
 
 def canonical(name: str) -> str:
-    """Return a type of layer as its row has it: the runtime does not mind the case."""
+    """Return a type of layer as this package names it: the runtime does not mind the case."""
     return _BY_LOWER.get(name.lower(), name)
 
 

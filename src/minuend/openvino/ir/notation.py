@@ -156,7 +156,7 @@ def _dim(text: str, whole: str, axis: int) -> Dim:
         except ShapeError:
             raise ValueError(f"is {shown(whole)}, whose dim {axis} is the empty interval {cut(text)}") from None
     if not dots and _fits(text):
-        return None if int(text) == INT64[1] else int(text)  # the runtime's largest size stands for any
+        return int(text)
     raise ValueError(
         f"is {shown(whole)}, whose dim {axis} is {shown(text)}; "
         "expected a size, ? or -1 for an unknown one, or an interval such as 1..4"
