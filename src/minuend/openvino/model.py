@@ -40,7 +40,7 @@ import numpy as np
 
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_shape
-from minuend.errors import FileFormatError, SpecError
+from minuend.errors import FileFormatError, SpecError, shown
 from minuend.files.streaming.reading import Memory, Source, open_file, read_bytes
 from minuend.files.transaction.writing import together
 from minuend.models import opening
@@ -58,6 +58,11 @@ from minuend.standards.node import Node
 
 MAX_XML = 256 << 20
 """Bytes of an ``.xml``; one layer takes about 1,000."""
+
+
+_INPUTS_OF_10 = {"f16": "f32"}
+_RESULTS_OF_10 = dict.fromkeys(("i32", "u32", "i64", "u64"), "i32")
+"""Types that the runtime puts in the place of others where the format's version is 10; all other results are f32."""
 
 
 class Model(opening.Model):
@@ -115,9 +120,30 @@ class Model(opening.Model):
         return list(self._results())
 
     @property
+    def replaced(self) -> list[str]:
+        """What the runtime makes of inputs and results of another type than the model states, a sentence each.
+
+        In version 10 an input of f16 is f32, and results are f32 or, of 32 and 64-bit integers, i32.
+        """
+        if self.version > 10:
+            return []
+        inputs = [("input", name, type_, _INPUTS_OF_10.get(type_.element)) for name, type_ in self.inputs.items()]
+        results = [("result", name, type_, _RESULTS_OF_10.get(type_.element, "f32")) for name, type_ in
+                   self.outputs.items()]  # fmt: skip
+        return [
+            f"in version {self.version} of the format the runtime has the {side} {shown(name)} as {other} instead of "
+            f"{type_.element}; write the model in version 11"
+            for side, name, type_, other in inputs + results
+            if other not in (None, type_.element)
+        ]
+
+    @property
     def notes(self) -> list[str]:
-        """What a reader should know, a sentence each: axes that are missing or misspelt, layers that nothing needs."""
-        found = []
+        """What a reader should know, a sentence each.
+
+        Types that the runtime replaces, axes that are missing or misspelt, layers that nothing needs.
+        """
+        found = self.replaced
         for _, section in self._sections():
             found += [note for one in section.layers if one.type in table.BROADCASTING for note in table.notes(one)]
             needed = set(section.order())

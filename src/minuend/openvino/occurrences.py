@@ -72,7 +72,7 @@ def occurrences(
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
-                notes=(*missing, *table.notes(layer)),
+                notes=(*missing, *model.replaced, *table.notes(layer)),
             )
 
 

@@ -19,7 +19,13 @@ FORM = "ir"
 
 
 def declared(model: Model) -> Iterator[tuple[str, str, Shape]]:
-    """Yield name, element type and dims of every Parameter."""
+    """Yield name, element type and dims of every Parameter.
+
+    Raises:
+        Skip: a type without a name here, or one that the runtime replaces.
+    """
+    if model.replaced:
+        raise Skip(model.replaced[0])
     for name, type_ in model.inputs.items():
         dtype = dtype_of(type_.element)
         if dtype is None:

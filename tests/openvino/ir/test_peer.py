@@ -10,11 +10,13 @@ import pytest
 
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, FileFormatError, ShapeError
+from minuend.judging.checking import check
 from minuend.openvino import Tensor
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import ELEMENT_TYPES, NUMERIC
 from minuend.openvino.ir.sections import Ref, Type
 from minuend.openvino.model import Model, read
+from minuend.openvino.occurrences import occurrences
 from minuend.openvino.versions import SPELLINGS
 
 ov = pytest.importorskip("openvino")
@@ -177,6 +179,27 @@ def test_versions_10_and_11_and_names_are_understood_alike(core: Any) -> None:
         added = ({"x"}, {"s"}) if version == 10 else (set(), set())
         assert set(theirs.inputs[0].names) == {"p,q", "r"} | added[0]
         assert set(theirs.outputs[0].names) == {"t", "u"} | added[1]
+
+
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("name", [name for name, row in NUMERIC.items() if row.bits >= 8 and row.kernel != "table"])
+def test_types_that_openvino_replaces_in_version_10_are_named(core: Any, name: str, version: int) -> None:
+    builder = Builder("old", version=version)
+    x = builder.parameter("x", name, (2,))
+    builder.result(builder.subtract("s", x, x))
+    theirs = peer(core, builder.model)
+    found = [
+        f"in version 10 of the format the runtime has the {side} {called!r} as {other} instead of {name}; write the "
+        "model in version 11"
+        for side, called, ports in (("input", "x", theirs.inputs), ("result", "s", theirs.outputs))
+        if (other := ports[0].element_type.get_type_name()) != name
+    ]
+    assert builder.model.replaced == builder.model.notes == found
+    (occurrence,) = occurrences(builder.model)
+    assert list(occurrence.notes) == found
+    (trial,) = check(builder.model, "openvino-cpu@2026.4.1", run=True).trials
+    assert trial.unlike == (f"there is nothing to compare with: {found[0]}" if found else "")
+    assert bool(trial.outputs) != bool(found)
 
 
 @pytest.mark.parametrize("tensors", [
