@@ -51,7 +51,7 @@ from minuend.openvino.execution.running import Value
 from minuend.openvino.ir import notation, pairing, writer
 from minuend.openvino.ir import xml as ir_xml
 from minuend.openvino.ir.reader import Reader
-from minuend.openvino.ir.sections import Layer, Section, Type
+from minuend.openvino.ir.sections import Layer, Ref, Section, Type
 from minuend.openvino.ir.xml import Element
 from minuend.openvino.versions import DIALECT
 from minuend.standards.node import Node
@@ -391,8 +391,39 @@ def _read(data: bytes, source: str, weights: Source | None, weights_name: str) -
     model.extra = [child for child in root if isinstance(child, Element) and child.tag not in ("layers", "edges")]
     if weights is not None:
         model.weights = weights
+    if version == 10:
+        _check_names(section, source)
     try:
         model.infer()
     except SpecError as error:
         raise type(error)(error.rule, error.message, where=f"{error.where} of {source}") from None
     return model
+
+
+def _check_names(section: Section, source: str) -> None:
+    """Check that no input or result has a name of another one, as the runtime insists where the version is 10.
+
+    Each has the names of its tensor there, and that of the layer that makes it.
+    """
+    inputs = [(layer, Ref(layer, 0)) for layer in section.of_type("Parameter")]
+    results = [(layer, layer.sources()[0]) for layer in section.of_type("Result")]
+    first: dict[Ref, Layer] = {}
+    taken: dict[str, Layer] = {}
+    own: dict[Ref, set[str]] = {}
+    for end, ref in inputs + results:
+        if ref.port.names and (other := first.setdefault(ref, end)) is not end:
+            raise _shared(ref.port.names[0], end, other, source)
+        # A second tensor of a name gets a number.
+        own[ref] = {name for name in ref.port.names if taken.setdefault(name, end) is end}
+    for end, ref in results + inputs:
+        name = ref.layer.name if len(ref.layer.outputs) == 1 else f"{ref.layer.name}.{ref.output}"
+        if (other := taken.setdefault(name, end)) is not end and name not in own[ref]:
+            raise _shared(name, end, other, source)
+        own[ref].add(name)
+
+
+def _shared(name: str, end: Layer, other: Layer, source: str) -> FileFormatError:
+    return FileFormatError(
+        f"{source}, line {end.line}: {end.where}: in version 10 of the format its tensor is called {shown(name)}, and "
+        f"so is that of {other.where}; rename one of the two"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +181,39 @@ def test_versions_10_and_11_and_names_are_understood_alike(core: Any) -> None:
         added = ({"x"}, {"s"}) if version == 10 else (set(), set())
         assert set(theirs.inputs[0].names) == {"p,q", "r"} | added[0]
         assert set(theirs.outputs[0].names) == {"t", "u"} | added[1]
+
+
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("second_result", ["another", "input", "same"])
+def test_names_of_layers_are_names_of_tensors_in_version_10(core: Any, version: int, second_result: str) -> None:
+    outcomes: Counter[bool] = Counter()
+    for a, b, first, second, sub, out in itertools.product(
+        "ab", "ab", ("", "a", "b"), ("", "a", "b"), "as", ("", *"ay")
+    ):
+        builder = Builder("names", version=version)
+        x, y = (
+            builder.parameter(name, "f32", (2,), names=filter(None, [tensor]))
+            for name, tensor in ((a, first), (b, second))
+        )
+        y = builder.subtract(sub, x, y, names=filter(None, [out]))
+        builder.result(y, "r")
+        last = {"another": builder.subtract("t", x, x, names=["t"]), "input": x, "same": y}
+        builder.result(last[second_result], "q")
+        xml = builder.model.to_bytes()
+        theirs = _refusal(core.read_model, *xml)
+        ours = _refusal(read, *xml)
+        assert ("names have collisions" in theirs) == (": in version 10 of the format " in ours), (theirs, ours)
+        outcomes[bool(ours)] += 1
+    assert outcomes[False]
+    assert bool(outcomes[True]) == (version == 10)
+
+
+def _refusal(reading: Any, *files: bytes) -> str:
+    try:
+        reading(*files)
+    except (RuntimeError, FileFormatError) as error:
+        return str(error)
+    return ""
 
 
 @pytest.mark.parametrize("version", [10, 11])
