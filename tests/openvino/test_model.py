@@ -12,6 +12,8 @@ from ir_files import EDGE_A, EDGE_B, EDGE_R, TEXT, WEIGHTS, changed
 
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, ResultTooLarge, ShapeError, SpecError, Unsupported
+from minuend.judging.checking import check
+from minuend.models.converting import convert
 from minuend.openvino import Tensor
 from minuend.openvino.execution.layers import KINDS
 from minuend.openvino.ir.builder import Builder
@@ -249,6 +251,54 @@ def test_inputs_go_by_tensor_names_and_by_the_layers_name() -> None:
         with pytest.raises(SpecError) as found:
             model.run(inputs)
         assert str(found.value) == message
+
+
+def two_inputs(names: tuple[str, str], tensors: tuple[str, str], version: int = 11) -> Model:
+    """The first input of 2 elements less the second."""
+    builder = Builder(version=version)
+    a, b = (
+        builder.parameter(name, "i32", (2,), names=tuple(filter(None, stated.split(","))))
+        for name, stated in zip(names, tensors, strict=True)
+    )
+    builder.result(builder.subtract("y", a, b))
+    return builder.model
+
+
+NAMED = [
+    (("a", "b"), ("a", "a"), ("a", "a_1")),
+    (("a", "b"), ("b", "a"), ("b", "a")),
+    (("a", "a"), ("", ""), ("a", "a_1")),
+    (("a", "b"), ("", "a"), ("a_1", "a")),
+    (("a", "b"), ("", ""), ("a", "b")),
+    (("a", "b"), ("a,x,z", "z,x,q"), ("a", "z_1")),
+    (("a", "a"), ("x", "x"), ("x", "x_1")),
+    (("a", "b"), ("a,b", "b"), ("a", "b_1")),
+]
+"""Names of two layers, their tensors' names, and what the inputs go by."""
+
+
+@pytest.mark.parametrize(("layers", "tensors", "expected"), NAMED)
+def test_each_input_has_a_name_of_its_own(
+    layers: tuple[str, str], tensors: tuple[str, str], expected: tuple[str, str]
+) -> None:
+    model = two_inputs(layers, tensors)
+    assert list(model.inputs) == list(expected)
+    values = [np.int32([5, 6]), np.int32([1, 3])]
+    assert model.run(dict(zip(expected, values, strict=True)))["y"].tolist() == [4, 3]
+    converted = convert(model, "onnx:14").model
+    assert [one.name for one in converted.graph.input] == list(expected)
+
+
+@pytest.mark.parametrize(("layers", "tensors"), [row[:2] for row in NAMED])
+def test_inputs_are_found_by_the_runtime_whatever_their_names_are(
+    layers: tuple[str, str], tensors: tuple[str, str]
+) -> None:
+    pytest.importorskip("openvino")
+    model = two_inputs(layers, tensors)
+    before = model.to_bytes()
+    (trial,) = check(model, "openvino-cpu@2026.4.1", run=True).trials
+    assert [(one.elements, one.different) for one in trial.outputs] == [(4, 0)]
+    assert model.to_bytes() == before
 
 
 @pytest.mark.parametrize(

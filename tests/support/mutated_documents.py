@@ -7,7 +7,7 @@ import copy
 import json
 import random
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from minuend.errors import MinuendError
@@ -104,6 +104,53 @@ def mutated_xml(source: random.Random, text: bytes) -> bytes:
             case _:
                 one.attrib["id"] = source.choice(NUMBERS)
     return ET.tostring(root)
+
+
+def every_change(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield a document with one change each: elements gone, doubled, moved or renamed, values written otherwise."""
+    for i, one in enumerate(ET.fromstring(text).iter()):
+        for what, change in (*(_ELEMENTS.items() if i else ()), *_of_values(one)):
+            root = ET.fromstring(text)
+            parents = {child: parent for parent in root.iter() for child in parent}
+            element = list(root.iter())[i]
+            change(parents.get(element, root), element)
+            yield f"{what} of {one.tag} {i}", ET.tostring(root)
+
+
+def _moved(parent: Any, element: Any, at: int) -> None:
+    parent.remove(element)
+    parent.insert(at, element)
+
+
+_ELEMENTS: dict[str, Callable[[Any, Any], object]] = {
+    "nothing": lambda parent, element: parent.remove(element),
+    "two": lambda parent, element: parent.insert(list(parent).index(element), copy.deepcopy(element)),
+    "the last": lambda parent, element: _moved(parent, element, len(parent)),
+    "the first": lambda parent, element: _moved(parent, element, 0),
+    "capitals": lambda parent, element: setattr(element, "tag", element.tag.upper()),
+    "another name": lambda parent, element: setattr(element, "tag", "x"),
+}
+
+
+def _of_values(one: Any) -> Iterator[tuple[str, Callable[[Any, Any], object]]]:
+    """Changes of an element's attributes and of its text."""
+    for name, value in one.attrib.items():
+        yield f"no {name}", lambda _, element, name=name: element.attrib.pop(name)
+        yield f"capitals in {name}", lambda _, element, name=name: element.set(name.upper(), element.attrib.pop(name))
+        for form in _forms(value):
+            yield f"{name} {form!r}", lambda _, element, name=name, form=form: element.set(name, form)
+    for form in _forms(one.text.strip()) if (one.text or "").strip() else ():
+        yield f"text {form!r}", lambda _, element, form=form: setattr(element, "text", form)
+
+
+def _forms(value: str) -> list[str]:
+    """Other ways to write a value, some of which mean the same."""
+    found = (
+        value.upper(), value.lower(), value.swapcase(), value.capitalize(), f" {value}", f"{value} ", f"\t{value}\n",
+        f"+{value}", f"-{value}", f"0{value}", f"{value}.0", f"{value}x", f"{value},", f",{value}", f"[{value}]",
+        value * 2, value[:-1], "", "x",
+    )  # fmt: skip
+    return [form for form in dict.fromkeys(found) if form != value]
 
 
 def mutated_bytes(source: random.Random, data: bytes) -> bytes:

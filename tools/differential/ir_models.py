@@ -408,9 +408,18 @@ def compare(case: Case, folder: Path) -> str:
     _equal("run of the IR", made, list(mn.run(str(folder / "model.xml"), made.feeds).values()))
     widened = any("uint16" == before != after for _, before, after in _typed(case))  # which openvino does not wrap
     if made.types <= EXACT_ON_CPU and made.expected.size and not widened:
-        (came,) = onnx_worker.openvino(xml, weights, made.feeds)
+        try:
+            (came,) = onnx_worker.openvino(xml, weights, made.feeds)
+        except Failed as error:
+            if LOST_DIM in str(error):
+                return "openvino does not compile what it reads, for a dim of 1 that it loses"
+            raise Difference(f"openvino reads what is written, and does not run it: {error}") from None
         _equal("openvino's CPU", made, [with_lost_dims(came, made.expected.shape)])
     return _back(case, made, folder)
+
+
+LOST_DIM = "[PullSqueezeThroughEltwise] END: node: "
+"""Where openvino 2026.4.1 moves a squeeze before a subtraction whose operands have other ranks, and then fails."""
 
 
 def _equal(what: str, made: Chain, came: list[Any]) -> None:

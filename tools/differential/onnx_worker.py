@@ -117,6 +117,16 @@ def openvino(xml: bytes, weights: bytes, feeds: dict[str, Any] | None) -> list[A
     return found
 
 
+def openvino_evaluated(xml: bytes, weights: bytes, arrays: list[Any]) -> list[Any]:
+    """Evaluate an IR, layer after layer, as openvino itself does where it folds constants; inputs in the file's order.
+
+    Raises:
+        Failed: it refuses, crashes, or has no such evaluation of a layer and its type.
+    """
+    found: list[Any] = _WORKER.ask("openvino_evaluated", xml, weights, arrays)
+    return found
+
+
 def infer_shapes(model: bytes) -> bytes:
     """Return a model with the types and shapes that ONNX infers, by the values of shapes too.
 
@@ -254,16 +264,22 @@ def _evaluate(model: bytes, feeds: dict[str, Any]) -> list[Any]:
 _CORE: list[Any] = []
 
 
-def _openvino(xml: bytes, weights: bytes, feeds: dict[str, Any] | None) -> list[Any]:
+def _core() -> Any:
     import openvino as ov
 
     if not _CORE:
         _CORE.append(ov.Core())
         _CORE[0].set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
-    model = _CORE[0].read_model(xml, weights)
+    return _CORE[0]
+
+
+def _openvino(xml: bytes, weights: bytes, feeds: dict[str, Any] | None) -> list[Any]:
+    import openvino as ov
+
+    model = _core().read_model(xml, weights)
     if feeds is None:
         return [(sorted(one.names), one.element_type.get_type_name(), str(one.partial_shape)) for one in model.outputs]
-    ran = _CORE[0].compile_model(model, "CPU")
+    ran = _core().compile_model(model, "CPU")
     request = ran.create_infer_request()
     for one in ran.inputs:
         array = feeds[next(name for name in one.names if name in feeds)]
@@ -272,11 +288,21 @@ def _openvino(xml: bytes, weights: bytes, feeds: dict[str, Any] | None) -> list[
     return [np.array(request.get_tensor(one).data) for one in ran.outputs]
 
 
+def _openvino_evaluated(xml: bytes, weights: bytes, arrays: list[Any]) -> list[Any]:
+    import openvino as ov
+
+    model = _core().read_model(xml, weights)
+    outputs = [ov.Tensor(one.element_type, ov.Shape([0])) for one in model.outputs]
+    model.evaluate(outputs, [ov.Tensor(np.ascontiguousarray(one).reshape(one.shape)) for one in arrays])
+    return [np.array(one.data) for one in outputs]
+
+
 _WORK: dict[str, Any] = {
     "evaluate": _evaluate,
     "fault": _fault,
     "infer_shapes": _infer_shapes,
     "openvino": _openvino,
+    "openvino_evaluated": _openvino_evaluated,
     "run": _run,
     "version_convert": _version_convert,
 }

@@ -10,6 +10,7 @@ from minuend.errors import ConversionRefused
 from minuend.models.graph import Attempts, Graph, Kind, Refused, Step, Value
 from minuend.names import unused
 from minuend.openvino.execution import layers as table
+from minuend.openvino.execution import running
 from minuend.openvino.execution.layers import kind_of, lacking
 from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
@@ -37,6 +38,7 @@ class _ToGraph(Attempts):
         self.model = model
         self.graph = Graph(model.name or "model")
         self.names: dict[Ref, str] = {}
+        self.inputs = running.input_names(model.section)
         results = model._results()
         # A result's name belongs to the tensor that feeds it, where that is computed and has no other result's.
         self.results = {name: layer.sources()[0] for name, layer in results.items()}
@@ -68,7 +70,8 @@ class _ToGraph(Attempts):
             return name
         type_ = table.tensor_type(ref.port.type)
         if not name:
-            base = next(iter(ref.port.names), ref.layer.name) or f"layer_{ref.layer.id}"
+            names = self.inputs.get(ref.layer, ref.port.names)
+            base = next(iter(names), ref.layer.name) or f"layer_{ref.layer.id}"
             name = self.names[ref] = self.fresh(base)
         constant = table.elements(ref.layer) if ref.layer.type == "Const" else None
         return self.graph.add(Value(name, type_, constant)).name

@@ -40,7 +40,7 @@ import numpy as np
 
 from minuend.core.limits import MAX_BYTES
 from minuend.core.shapes import format_shape
-from minuend.errors import FileFormatError, SpecError
+from minuend.errors import FileFormatError, SpecError, shown
 from minuend.files.streaming.reading import Memory, Source, open_file, read_bytes
 from minuend.files.transaction.writing import together
 from minuend.models import opening
@@ -51,13 +51,18 @@ from minuend.openvino.execution.running import Value
 from minuend.openvino.ir import notation, pairing, writer
 from minuend.openvino.ir import xml as ir_xml
 from minuend.openvino.ir.reader import Reader
-from minuend.openvino.ir.sections import Layer, Section, Type
+from minuend.openvino.ir.sections import Layer, Ref, Section, Type
 from minuend.openvino.ir.xml import Element
 from minuend.openvino.versions import DIALECT
 from minuend.standards.node import Node
 
 MAX_XML = 256 << 20
 """Bytes of an ``.xml``; one layer takes about 1,000."""
+
+
+_INPUTS_OF_10 = {"f16": "f32"}
+_RESULTS_OF_10 = dict.fromkeys(("i32", "u32", "i64", "u64"), "i32")
+"""Types that the runtime puts in the place of others where the format's version is 10; all other results are f32."""
 
 
 class Model(opening.Model):
@@ -100,8 +105,11 @@ class Model(opening.Model):
 
     @property
     def inputs(self) -> dict[str, Type]:
-        """The types of the Parameters, in the file's order, by first tensor name, else by the layer's name."""
-        return {running.names(layer)[0]: layer.outputs[0].type for layer in self.section.of_type("Parameter")}
+        """The types of the Parameters, in the file's order, by first tensor name, else by the layer's name.
+
+        Tensors of one name have numbers behind it, from the second one on.
+        """
+        return {names[0]: layer.outputs[0].type for layer, names in running.input_names(self.section).items()}
 
     @property
     def outputs(self) -> dict[str, Type]:
@@ -112,9 +120,30 @@ class Model(opening.Model):
         return list(self._results())
 
     @property
+    def replaced(self) -> list[str]:
+        """What the runtime makes of inputs and results of another type than the model states, a sentence each.
+
+        In version 10 an input of f16 is f32, and results are f32 or, of 32 and 64-bit integers, i32.
+        """
+        if self.version > 10:
+            return []
+        inputs = [("input", name, type_, _INPUTS_OF_10.get(type_.element)) for name, type_ in self.inputs.items()]
+        results = [("result", name, type_, _RESULTS_OF_10.get(type_.element, "f32")) for name, type_ in
+                   self.outputs.items()]  # fmt: skip
+        return [
+            f"in version {self.version} of the format the runtime has the {side} {shown(name)} as {other} instead of "
+            f"{type_.element}; write the model in version 11"
+            for side, name, type_, other in inputs + results
+            if other not in (None, type_.element)
+        ]
+
+    @property
     def notes(self) -> list[str]:
-        """What a reader should know, a sentence each: axes that are missing or misspelt, layers that nothing needs."""
-        found = []
+        """What a reader should know, a sentence each.
+
+        Types that the runtime replaces, axes that are missing or misspelt, layers that nothing needs.
+        """
+        found = self.replaced
         for _, section in self._sections():
             found += [note for one in section.layers if one.type in table.BROADCASTING for note in table.notes(one)]
             needed = set(section.order())
@@ -362,8 +391,39 @@ def _read(data: bytes, source: str, weights: Source | None, weights_name: str) -
     model.extra = [child for child in root if isinstance(child, Element) and child.tag not in ("layers", "edges")]
     if weights is not None:
         model.weights = weights
+    if version == 10:
+        _check_names(section, source)
     try:
         model.infer()
     except SpecError as error:
         raise type(error)(error.rule, error.message, where=f"{error.where} of {source}") from None
     return model
+
+
+def _check_names(section: Section, source: str) -> None:
+    """Check that no input or result has a name of another one, as the runtime insists where the version is 10.
+
+    Each has the names of its tensor there, and that of the layer that makes it.
+    """
+    inputs = [(layer, Ref(layer, 0)) for layer in section.of_type("Parameter")]
+    results = [(layer, layer.sources()[0]) for layer in section.of_type("Result")]
+    first: dict[Ref, Layer] = {}
+    taken: dict[str, Layer] = {}
+    own: dict[Ref, set[str]] = {}
+    for end, ref in inputs + results:
+        if ref.port.names and (other := first.setdefault(ref, end)) is not end:
+            raise _shared(ref.port.names[0], end, other, source)
+        # A second tensor of a name gets a number.
+        own[ref] = {name for name in ref.port.names if taken.setdefault(name, end) is end}
+    for end, ref in results + inputs:
+        name = ref.layer.name if len(ref.layer.outputs) == 1 else f"{ref.layer.name}.{ref.output}"
+        if (other := taken.setdefault(name, end)) is not end and name not in own[ref]:
+            raise _shared(name, end, other, source)
+        own[ref].add(name)
+
+
+def _shared(name: str, end: Layer, other: Layer, source: str) -> FileFormatError:
+    return FileFormatError(
+        f"{source}, line {end.line}: {end.where}: in version 10 of the format its tensor is called {shown(name)}, and "
+        f"so is that of {other.where}; rename one of the two"
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from minuend.core.shapes import size, static
 from minuend.errors import SpecError, Unsupported
@@ -19,6 +18,7 @@ from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.openvino.execution import layers as table
+from minuend.openvino.ir.layer_types import NAMES, SAME
 from minuend.openvino.ir.notation import dtype_of
 from minuend.openvino.ir.sections import Layer, Ref, Section
 from minuend.openvino.model import Model
@@ -27,31 +27,10 @@ from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.standards.node import Node
 
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "Broadcast": "Expand", "Ceiling": "Ceil", "Clamp": "Clip", "Const": "Constant", "Convert": "Cast",
-        "ConvertLike": "CastLike", "Divide": "Div", "FloorMod": "Mod", "GreaterEqual": "GreaterOrEqual",
-        "LessEqual": "LessOrEqual", "LogicalAnd": "And", "LogicalNot": "Not", "LogicalOr": "Or",
-        "LogicalXor": "Xor", "Maximum": "Max", "Minimum": "Min", "Multiply": "Mul", "Negative": "Neg",
-        "Power": "Pow", "ReLU": "Relu", "Select": "Where", "ShapeOf": "Shape", "SoftMax": "Softmax",
-        "SoftPlus": "Softplus", "SoftSign": "Softsign", "StridedSlice": "Slice", "Subtract": "Sub",
-        "VariadicSplit": "Split",
-    }
-)  # fmt: skip
-"""OpenVINO's types of layers by ONNX's name of the same operator, where the two differ."""
-
-_SAME = (
-    "Abs", "Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Concat", "Cos", "CumSum", "Equal", "Erf",
-    "Exp", "Floor", "Gather", "GatherElements", "GatherND", "Greater", "Less", "Mod", "NonZero", "Range", "ReduceL1",
-    "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReverseSequence", "Reshape",
-    "Sigmoid", "Sign", "Sin", "Slice", "Split", "Sqrt", "Squeeze", "Tanh", "Tile", "TopK", "Transpose", "Unsqueeze",
-)  # fmt: skip
-"""Types of layers whose results ONNX's operator of the same name bounds."""
-
 _MOST_ELEMENTS = 1 << 16
 """Elements of a Const up to which it is read to see whether they are all equal; weights seldom are."""
 
-_KNOWN = {**dict.fromkeys(_SAME), **NAMES}
+_KNOWN = frozenset((*SAME, *NAMES))
 
 
 def names(model: Model) -> set[str]:
@@ -93,7 +72,7 @@ def occurrences(
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
-                notes=(*missing, *table.notes(layer)),
+                notes=(*missing, *model.replaced, *table.notes(layer)),
             )
 
 
@@ -141,7 +120,7 @@ def _chosen(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
 
     def maker(ref: Hashable) -> tuple[str, tuple[Hashable, ...]] | None:
         assert isinstance(ref, Ref)
-        pdpd = ref.layer.data.get("auto_broadcast") == "pdpd"  # elements do not meet as they do elsewhere
+        pdpd = table.rule(ref.layer) == "pdpd"  # elements do not meet as they do elsewhere
         return None if pdpd else (NAMES.get(ref.layer.type, ref.layer.type), tuple(ref.layer.sources()))
 
     def again(ref: Hashable, known: Mapping[Hashable, Range]) -> Range:
@@ -150,7 +129,7 @@ def _chosen(layer: Layer, values: Mapping[Hashable, Range]) -> list[Range]:
 
     condition, taken, other = layer.sources()
     found = _inputs(layer, values)
-    if layer.data.get("auto_broadcast") == "pdpd":
+    if table.rule(layer) == "pdpd":
         return found
     seen = Values(maker, lambda ref: values.get(ref) or Range(None), again)
     return [found[0], *branches(seen, condition, taken, other)]
@@ -177,7 +156,7 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
     elif layer.type == "Mod":
         attributes = {"fmod": 1}
     elif layer.type == "TopK":
-        attributes = {"axis": int(layer.data["axis"])}
+        attributes = {"axis": table.axis(layer)}
     sources = layer.sources()
     shapes = [ref.port.type.shape for ref in sources]
     kind = NAMES.get(layer.type, layer.type)

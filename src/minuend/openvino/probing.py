@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from minuend.core.shapes import Shape
+from minuend.openvino.execution.running import input_names
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import dtype_of
 from minuend.openvino.ir.sections import Ref
@@ -18,7 +19,13 @@ FORM = "ir"
 
 
 def declared(model: Model) -> Iterator[tuple[str, str, Shape]]:
-    """Yield name, element type and dims of every Parameter."""
+    """Yield name, element type and dims of every Parameter.
+
+    Raises:
+        Skip: a type without a name here, or one that the runtime replaces.
+    """
+    if model.replaced:
+        raise Skip(model.replaced[0])
     for name, type_ in model.inputs.items():
         dtype = dtype_of(type_.element)
         if dtype is None:
@@ -31,15 +38,25 @@ def nbytes(model: Model) -> int:
 
 
 def model_bytes(model: Model, watched: Sequence[Ref], bfloat16_out: bool) -> tuple[bytes, bytes, frozenset[int]]:
-    """Return a model's files with more results; runtimes that read IR give bfloat16 out."""
+    """Return a model's files with more results; runtimes that read IR give bfloat16 out.
+
+    Inputs without tensor names get those that they go by: runtimes find an input by nothing else.
+    """
     before = list(model.layers)
+    ports = {
+        layer.outputs[0]: names for layer, names in input_names(model.section).items() if not layer.outputs[0].names
+    }
     builder = Builder(model=model)
     for i, ref in enumerate(watched):
         builder.result(ref, f"watched/{i}")
     try:
+        for port, names in ports.items():
+            port.names = tuple(names[:1])
         data, weights = model.to_bytes()
     finally:
         model.layers[:] = before
+        for port in ports:
+            port.names = ()
     return data, weights, frozenset()
 
 

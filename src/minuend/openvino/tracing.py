@@ -8,9 +8,9 @@ from minuend.core.limits import MAX_BYTES
 from minuend.files.streaming.reading import Array
 from minuend.models.tracing import Step, Trace
 from minuend.openvino.execution import running
+from minuend.openvino.ir.layer_types import NAMES
 from minuend.openvino.ir.sections import Ref
 from minuend.openvino.model import Model
-from minuend.openvino.occurrences import NAMES
 
 
 def trace(model: Model, inputs: Mapping[str, Array], *, wide: bool = True) -> Trace:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,14 @@ import numpy as np
 import pytest
 
 from minuend.core.elements import TYPES
-from minuend.errors import DTypeError, ShapeError
+from minuend.errors import DTypeError, FileFormatError, ShapeError
+from minuend.judging.checking import check
 from minuend.openvino import Tensor
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import ELEMENT_TYPES, NUMERIC
 from minuend.openvino.ir.sections import Ref, Type
 from minuend.openvino.model import Model, read
+from minuend.openvino.occurrences import occurrences
 from minuend.openvino.versions import SPELLINGS
 
 ov = pytest.importorskip("openvino")
@@ -179,6 +183,81 @@ def test_versions_10_and_11_and_names_are_understood_alike(core: Any) -> None:
         assert set(theirs.outputs[0].names) == {"t", "u"} | added[1]
 
 
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("second_result", ["another", "input", "same"])
+def test_names_of_layers_are_names_of_tensors_in_version_10(core: Any, version: int, second_result: str) -> None:
+    outcomes: Counter[bool] = Counter()
+    for a, b, first, second, sub, out in itertools.product(
+        "ab", "ab", ("", "a", "b"), ("", "a", "b"), "as", ("", *"ay")
+    ):
+        builder = Builder("names", version=version)
+        x, y = (
+            builder.parameter(name, "f32", (2,), names=filter(None, [tensor]))
+            for name, tensor in ((a, first), (b, second))
+        )
+        y = builder.subtract(sub, x, y, names=filter(None, [out]))
+        builder.result(y, "r")
+        last = {"another": builder.subtract("t", x, x, names=["t"]), "input": x, "same": y}
+        builder.result(last[second_result], "q")
+        xml = builder.model.to_bytes()
+        theirs = _refusal(core.read_model, *xml)
+        ours = _refusal(read, *xml)
+        assert ("names have collisions" in theirs) == (": in version 10 of the format " in ours), (theirs, ours)
+        outcomes[bool(ours)] += 1
+    assert outcomes[False]
+    assert bool(outcomes[True]) == (version == 10)
+
+
+def _refusal(reading: Any, *files: bytes) -> str:
+    try:
+        reading(*files)
+    except (RuntimeError, FileFormatError) as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("name", [name for name, row in NUMERIC.items() if row.bits >= 8 and row.kernel != "table"])
+def test_types_that_openvino_replaces_in_version_10_are_named(core: Any, name: str, version: int) -> None:
+    builder = Builder("old", version=version)
+    x = builder.parameter("x", name, (2,))
+    builder.result(builder.subtract("s", x, x))
+    theirs = peer(core, builder.model)
+    found = [
+        f"in version 10 of the format the runtime has the {side} {called!r} as {other} instead of {name}; write the "
+        "model in version 11"
+        for side, called, ports in (("input", "x", theirs.inputs), ("result", "s", theirs.outputs))
+        if (other := ports[0].element_type.get_type_name()) != name
+    ]
+    assert builder.model.replaced == builder.model.notes == found
+    (occurrence,) = occurrences(builder.model)
+    assert list(occurrence.notes) == found
+    (trial,) = check(builder.model, "openvino-cpu@2026.4.1", run=True).trials
+    assert trial.unlike == (f"there is nothing to compare with: {found[0]}" if found else "")
+    assert bool(trial.outputs) != bool(found)
+
+
+@pytest.mark.parametrize("tensors", [
+    ("a", "a"), ("b", "a"), ("a,x,z", "z,x,q"), ("a,b", "b"), ("x", "x"), ("a,a", "a_1"), ("a_1,a", "a"),
+])  # fmt: skip
+def test_inputs_of_one_name_are_named_as_openvino_names_them(core: Any, tensors: tuple[str, str]) -> None:
+    builder = Builder("names")
+    a, b = (
+        builder.parameter(name, "i32", (2,), names=stated.split(","))
+        for name, stated in zip("ab", tensors, strict=True)
+    )
+    builder.result(builder.subtract("y", a, b))
+    values = [np.int32([5, 6]), np.int32([1, 3])]
+    theirs = core.compile_model(peer(core, builder.model), "CPU")
+    assert all(name in one.names for name, one in zip(builder.model.inputs, theirs.inputs, strict=True))
+    inputs = dict(zip(builder.model.inputs, values, strict=True))
+    assert same(theirs(inputs)[0], builder.model.run(inputs)["y"])
+    for i, one in enumerate(theirs.inputs):
+        for name in one.names:
+            again = {name if k == i else own: value for k, (own, value) in enumerate(inputs.items())}
+            assert same(theirs(again)[0], builder.model.run(again)["y"])
+
+
 # ---- what openvino writes -------------------------------------------------------------------------------------
 
 
@@ -333,3 +412,49 @@ def _dim(dim: Any) -> Any:
 
 def test_the_types_of_this_package_are_all_spelled() -> None:
     assert [TYPES[name] for name in SPELLINGS] == list(NUMERIC.values())
+
+
+SPREAD = """<net name="m" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="{shape}" element_type="f32"/>
+<output><port id="0" precision="FP32"/></output></layer>
+<layer id="1" name="k" type="Parameter" version="opset1"><data shape="{count}" element_type="i64"/>
+<output><port id="0" precision="I64"/></output></layer>
+<layer id="2" name="b" type="Broadcast" version="{opset}"><data {mode}/><input><port id="0"/><port id="1"/></input>
+<output><port id="2" precision="FP32"/></output></layer>
+<layer id="3" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer></layers><edges>
+<edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges></net>"""
+"""A Broadcast to a shape that is known when it runs."""
+
+
+@pytest.mark.parametrize("count", ["", "1", "2", "3", "?", "1,2", "..."])
+@pytest.mark.parametrize("shape", ["", "3", "1", "2,3", "1,1,3", "?", "?,3", "1..4,2", "..."])
+@pytest.mark.parametrize("mode", ["", 'mode="numpy"', 'mode="BIDIRECTIONAL"'])
+def test_a_broadcast_to_a_shape_of_a_known_count_has_the_dims_that_openvino_infers(
+    core: Any, mode: str, shape: str, count: str
+) -> None:
+    xml = SPREAD.format(shape=shape, count=count, opset="opset3", mode=mode).encode()
+    try:
+        theirs = core.read_model(xml, b"").outputs[0].partial_shape
+    except RuntimeError:
+        with pytest.raises(ShapeError):
+            read(xml)
+        return
+    (ours,) = read(xml).outputs.values()
+    assert theirs == ov.PartialShape("..." if ours.shape is None else str(list(map(_dim, ours.shape))).replace("'", ""))
+
+
+@pytest.mark.parametrize("opset", ["opset1", "opset2", "opset3", "opset16"])
+@pytest.mark.parametrize("mode", ["numpy", "NumPy", "bidirectional", "explicit", "none", "x", ""])
+def test_modes_of_broadcast_are_those_of_its_opset(core: Any, opset: str, mode: str) -> None:
+    xml = SPREAD.format(shape="3", count="2", opset=opset, mode=f'mode="{mode}"').encode()
+    try:
+        core.read_model(xml, b"")
+    except RuntimeError as error:
+        if "get_input_size() == 3" in str(error):  # of a layer that this package keeps as it is
+            return
+        with pytest.raises(FileFormatError, match=f"attribute 'mode' is '{mode}'; expected numpy, explicit, none"):
+            read(xml)
+    else:
+        read(xml)

@@ -87,7 +87,7 @@ MALFORMED = [
     ("param no data", changed('<data shape="2,3" element_type="f32"/>', ""), FileFormatError,
      "the IR, line 2: layer 0 'a': the parameter has no <data>; expected shape and element_type"),
     ("param FP32", changed('element_type="f32"/><output>', 'element_type="FP32"/><output>'), FileFormatError,
-     "the IR, line 2: layer 0 'a': attribute 'element_type' is 'FP32'; expected 'f32', the name in lower case"),
+     "the IR, line 2: layer 0 'a': attribute 'element_type' is 'FP32'; expected 'f32'"),
     ("param type", changed('element_type="f32"/><output>', 'element_type="foo"/><output>'), FileFormatError,
      ("the IR, line 2: layer 0 'a': attribute 'element_type' is 'foo'; expected f16, bf16, f32, f64, "
       "i8, i16, i32, i64, u8, u16, u32, u64, u1, u2, u4, i4, nf4, f4e2m1, f8e4m3, f8e5m2, f8e8m0, "

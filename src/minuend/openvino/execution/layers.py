@@ -23,6 +23,7 @@ from minuend.files.streaming.reading import Array, ByteRange
 from minuend.files.streaming.reading import blocks as read_blocks
 from minuend.openvino.execution.casts import convert
 from minuend.openvino.ir import notation
+from minuend.openvino.ir.layer_types import NAMES, OTHERS, SAME
 from minuend.openvino.ir.notation import NUMERIC
 from minuend.openvino.ir.sections import Layer, Type
 from minuend.openvino.tensor import NARROW, Tensor
@@ -94,7 +95,7 @@ def broadcasting(layer: Layer) -> dict[str, object]:
             came = shown(layer.data["auto_broadcast"])
             raise SpecError("attributes", f"attribute 'auto_broadcast' is {came}; expected {listed(known)}")
     if AXIS in layer.data:
-        stated["axis"] = _read(layer, AXIS, notation.integer)
+        stated["axis"] = _read(layer, AXIS, notation.attribute)
     elif rule(layer) == "pdpd":
         stated["axis"] = AXIS_AS_READ
     check_attributes(SUBTRACT_1, stated)
@@ -124,14 +125,16 @@ def _flag(layer: Layer, name: str) -> bool:
     return text in ("true", "1")
 
 
-_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE | re.ASCII)
-"""A number as C++ reads one; Python's ``float`` takes ``1_0`` and other scripts' digits too."""
+_FLOAT = re.compile(r"\s*(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?inf)\s*", re.ASCII)
+"""A number as the runtime reads one; Python's ``float`` takes ``1_0`` and other scripts' digits too."""
 
 
 def _number(text: str) -> float:
-    if _FLOAT.fullmatch(text.strip()) is None:
+    if _FLOAT.fullmatch(text) is None:
         raise ValueError(f"is {shown(text)}; expected a number")
-    return float(text)
+    if math.isinf(number := float(text)) and "inf" not in text:
+        raise ValueError(f"is {shown(text)}; expected a number that a float64 holds, inf or -inf")
+    return number
 
 
 def _read(layer: Layer, name: str, reader: Callable[[str], T], default: str | None = None) -> T:
@@ -146,6 +149,15 @@ def _read(layer: Layer, name: str, reader: Callable[[str], T], default: str | No
 
 def element_type(layer: Layer, name: str = "element_type", default: str | None = None) -> str:
     return _read(layer, name, notation.element_type, default)
+
+
+def axis(layer: Layer) -> int:
+    """Return the axis of a TopK, which is 0 where the layer states none, as the runtime reads it.
+
+    Raises:
+        SpecError: it is no whole number.
+    """
+    return _read(layer, "axis", notation.attribute, "0")
 
 
 def parameter_shape(layer: Layer) -> Shape:
@@ -296,19 +308,21 @@ def _shaped(
     what: str,
     shape_of: Callable[[Layer, list[int], Shape], Shape],
     unknown: Callable[[Layer, Shape, int | None], Shape],
+    least: int = 0,
 ) -> Infer:
     """The inference of a layer whose second input says what becomes of the first one's shape.
 
     Args:
         what: what that input holds. shape_of: gives the shape where its numbers are known.
         unknown: gives it where no more than their count is known, or not even that.
+        least: the rank that the second input has, if not 1.
     """
 
     def infer(layer: Layer, types: Sequence[Type], known: Known) -> Type:
         element, shape = types[0].element, types[0].shape
         if len(types) == 1:
             return Type(element, shape_of(layer, [], shape))
-        _check_indices(layer, types[1], what)
+        _check_indices(layer, types[1], what, least)
         found = known(1)
         if found is None:
             return Type(element, unknown(layer, shape, _length(types[1])))
@@ -325,11 +339,11 @@ def _of_rank(layer: Layer, shape: Shape, rank: int | None) -> Shape:
     return None if rank is None else (None,) * rank
 
 
-def _check_indices(layer: Layer, type_: Type, what: str) -> None:
+def _check_indices(layer: Layer, type_: Type, what: str, least: int) -> None:
     given = f"{what} of {layer.type} (input 1)"
     if type_.element not in ("dynamic", *_INDICES):
         raise DTypeError("types", f"{given} is of {type_.element}; expected integers of 4 bits or more")
-    if type_.shape is not None and len(type_.shape) > 1:
+    if type_.shape is not None and not least <= len(type_.shape) <= 1:
         raise ShapeError("shape", f"{given} has shape {format_shape(type_.shape)}; expected rank 1")
     if (_length(type_) or 0) > MAX_RANK:
         raise ShapeError("shape", f"{given} holds {_length(type_)} numbers; expected {MAX_RANK} at most")
@@ -414,12 +428,21 @@ def _squeezed(layer: Layer, axes: list[int], shape: Shape) -> Shape:
     return tuple(dim for axis, dim in enumerate(shape) if axis not in gone)
 
 
+_MODES = ("numpy", "explicit", "none", "pdpd", "bidirectional")
+"""Of Broadcast; the last one came with opset3."""
+
+
 def _mode(layer: Layer) -> str:
-    return layer.data.get("mode", "numpy").lower()
+    mode = layer.data.get("mode", "numpy").lower()
+    known = _MODES[:-1] if layer.opset in ("opset1", "opset2") else _MODES
+    if mode not in known:
+        raise SpecError("attributes", f"attribute 'mode' is {shown(layer.data['mode'])}; expected {listed(known)}")
+    return mode
 
 
 def _of_target(layer: Layer, shape: Shape, rank: int | None) -> Shape:
-    return None if _mode(layer) == "bidirectional" else _of_rank(layer, shape, rank)
+    target = _of_rank(layer, shape, rank)
+    return DIALECT.broadcast(SUBTRACT_1, shape, target, {}).shape if _mode(layer) == "bidirectional" else target
 
 
 def _other_mode(layer: Layer) -> str:
@@ -514,7 +537,7 @@ _KINDS = (
          lambda _, shape, count: None if shape is None or count is None else (None,) * (len(shape) + count)), _reshape),
     Kind("Squeeze", (1, 2), _shaped("the axes", _squeezed, lambda *_: None), _reshape,
          foreign=lambda layer: "with allow_axis_skip" if _flag(layer, "allow_axis_skip") else ""),
-    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target),
+    Kind("Broadcast", (2, 2), _shaped("the new shape", _spread, _of_target, least=1),
          lambda layer, arrays, types, shape: np.broadcast_to(arrays[0], shape), foreign=_other_mode),
     Kind("Clamp", (1, 1), _infer_clamp, _clamp),
     Kind("Mod", (2, 2), _binary(_NUMBERS, "a number"), _elementwise(np.fmod)),
@@ -529,7 +552,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS
 BROADCASTING: tuple[str, ...] = ("Subtract", "Mod", "FloorMod", "BitwiseAnd")
 """Types of layers that read ``auto_broadcast``."""
 
-_BY_LOWER = {kind.name.lower(): kind.name for kind in _KINDS}
+_BY_LOWER = {name.lower(): name for name in (*OTHERS, *SAME, *NAMES, *KINDS)}
 
 
 def kind_of(layer: Layer) -> Kind | None:
@@ -545,7 +568,7 @@ def lacking(layer: Layer) -> str:
 
 
 def canonical(name: str) -> str:
-    """Return a type of layer as its row has it: the runtime does not mind the case."""
+    """Return a type of layer as this package names it: the runtime does not mind the case."""
     return _BY_LOWER.get(name.lower(), name)
 
 

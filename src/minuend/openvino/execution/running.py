@@ -13,6 +13,7 @@ from minuend.core.shapes import format_shape, may_be, size, static
 from minuend.errors import ResultTooLarge, SpecError, Unsupported, listed
 from minuend.files.base import quoted
 from minuend.files.streaming.reading import Array
+from minuend.names import unused
 from minuend.openvino.execution import layers as table
 from minuend.openvino.execution.inference import infer
 from minuend.openvino.execution.layers import KINDS, kind_of, lacking
@@ -44,25 +45,44 @@ def values(section: Section, inputs: Mapping[str, object], max_bytes: int | None
 
 
 def _bind(section: Section, inputs: Mapping[str, object]) -> dict[Layer, tuple[Type, Array]]:
-    parameters = list(section.of_type("Parameter"))
-    by_name = {name: layer for layer in parameters[::-1] for name in names(layer)[::-1]}
+    names = input_names(section)
+    by_name = {name: layer for layer, own in names.items() for name in own}
     bound: dict[Layer, tuple[Type, Array]] = {}
     for name, value in inputs.items():
         if name not in by_name:
-            known = quoted(dict.fromkeys(names(one)[0] for one in parameters)) or "none"
+            known = quoted(own[0] for own in names.values()) or "none"
             raise SpecError("inputs", f"there is no input {name!r}; expected {known}")
         layer = by_name[name]
         if layer in bound:
-            raise SpecError("inputs", f"{name!r} is given twice; it is one input with {quoted(names(layer))}")
+            raise SpecError("inputs", f"{name!r} is given twice; it is one input with {quoted(names[layer])}")
         bound[layer] = _bound(name, layer, value)
-    if absent := [names(layer)[0] for layer in parameters if layer not in bound]:
+    if absent := [own[0] for layer, own in names.items() if layer not in bound]:
         raise SpecError("inputs", f"no array is given for {quoted(absent)}; every input takes one")
     return bound
 
 
-def names(layer: Layer) -> tuple[str, ...]:
-    """What an input goes by: its tensor names, then its layer's name."""
-    return tuple(dict.fromkeys((*layer.outputs[0].names, layer.name)))
+def input_names(section: Section) -> dict[Layer, list[str]]:
+    """Return what each Parameter goes by, in the file's order: its tensors' names, then its layer's name.
+
+    No two go by one name. A tensor's name is before a layer's; of tensors of one name the first has it, and the others
+    get a number behind it, as the runtime numbers them. A layer whose name is another's gets a number too.
+    """
+    found: dict[Layer, list[str]] = {layer: [] for layer in section.of_type("Parameter")}
+    taken = set[str]()
+
+    def take(layer: Layer, name: str) -> None:
+        found[layer].append(name)
+        taken.add(name)
+
+    for layer in found:
+        for name in dict.fromkeys(layer.outputs[0].names):
+            take(layer, unused(name, taken))
+    for layer, own in found.items():
+        if layer.name not in taken:
+            take(layer, layer.name)
+        elif not own:
+            take(layer, unused(layer.name, taken))
+    return found
 
 
 def _bound(name: str, layer: Layer, value: object) -> tuple[Type, Array]:

@@ -26,9 +26,11 @@ def dtype_of(element: str) -> str | None:
 
 
 _SYNONYMS = {"BOOL": "boolean", "UNSPECIFIED": "dynamic", "undefined": "dynamic"}
-_PRECISIONS = {spelling: names[0] for names in SPELLINGS.values() for spelling in names} | {
-    name: _SYNONYMS.get(name, name.lower()) for name in REFUSED
-}
+_PRECISIONS = (
+    {spelling: names[0] for names in SPELLINGS.values() for spelling in names}
+    | {name: _SYNONYMS.get(name, name.lower()) for name in REFUSED}
+    | {"bin": "u1"}
+)
 _UPPER = {name: spelling for spelling, name in _PRECISIONS.items() if spelling.isupper()} | {"u1": "BIN"}
 
 ELEMENT_TYPES: tuple[str, ...] = tuple(dict.fromkeys(_PRECISIONS.values()))
@@ -37,32 +39,69 @@ ELEMENT_TYPES: tuple[str, ...] = tuple(dict.fromkeys(_PRECISIONS.values()))
 _BITS = {name: row.bits for name, row in NUMERIC.items()} | {"boolean": 8, "u3": 3, "u6": 6}
 
 _SIZE = re.compile(r"[0-9]{1,19}\Z")
+_BLANKS = " \t\n\r"
+"""What XML allows of the characters that C++ skips before a number; Python's ``strip`` takes other scripts' too."""
 
 
 def integer(text: str, *, least: int = INT64[0]) -> int:
-    """Read a whole number.
+    """Read a whole number, such as a dim of a port.
 
     >>> integer(" 12 ", least=0)
     12
     """
-    try:
-        return whole_number(text.strip(), least)
-    except ValueError:
-        floor = "" if least == INT64[0] else f" from {least} on"
-        raise ValueError(f"is {shown(text.strip())}; expected a whole number{floor}") from None
+    return _whole(text.strip(_BLANKS), text, least)
 
 
 def natural(text: str) -> int:
-    return integer(text, least=0)
+    """Read an id, a version, an offset or a size, behind which nothing may stand.
+
+    >>> natural(" 12")
+    12
+    """
+    return _whole(text.lstrip(_BLANKS), text, 0)
+
+
+def attribute(text: str) -> int:
+    """Read a whole number of ``<data>``, which has no plus sign.
+
+    >>> attribute("-1 ")
+    -1
+    """
+    return _whole(text.strip(_BLANKS).replace("+", "x"), text, INT64[0])
+
+
+def _whole(stripped: str, text: str, least: int) -> int:
+    try:
+        return whole_number(stripped, least)
+    except ValueError:
+        floor = "" if least == INT64[0] else f" from {least} on"
+        raise ValueError(f"is {shown(text)}; expected a whole number{floor}") from None
 
 
 def element_type(text: str) -> str:
-    """Read ``element_type`` and ``destination_type``: lower-case names only, as the runtime does."""
-    if text in ELEMENT_TYPES:
-        return text
+    """Read ``element_type`` and ``destination_type``: names that OpenVINO's enumeration has, in any case.
+
+    >>> element_type("F8E4M3")
+    'f8e4m3'
+    """
+    name = _SYNONYMS.get(text.lower(), text.lower())
+    if name in ELEMENT_TYPES:
+        return name
     if text in _PRECISIONS:
-        raise ValueError(f"is {shown(text)}; expected {_PRECISIONS[text]!r}, the name in lower case")
+        raise ValueError(f"is {shown(text)}; expected {_PRECISIONS[text]!r}")
     raise ValueError(f"is {shown(text)}; expected {listed(ELEMENT_TYPES)}")
+
+
+def constant_type(text: str) -> str:
+    """Read the ``element_type`` of a constant, whose name has to be a port's ``precision`` too.
+
+    >>> constant_type("I32")
+    'i32'
+    """
+    name = element_type(text)
+    if text not in _PRECISIONS:
+        raise ValueError(f"is {shown(text)}; expected {name!r}")
+    return name
 
 
 def precision(text: str) -> str:
@@ -96,15 +135,15 @@ def shape(text: str) -> Shape:
     >>> shape("2, ?, 1..4, -1, 3.."), shape("..."), shape("")
     ((2, None, (1, 4), None, (3, None)), None, ())
     """
-    inner = text.strip()
+    inner = text.strip(_BLANKS)
     if inner.startswith("[") and inner.endswith("]"):
-        inner = inner[1:-1].strip()
+        inner = inner[1:-1].strip(_BLANKS)
     if inner == "...":
         return None
     if not inner:
         return ()
     dims = inner.split(",")
-    return tuple(_dim(dim.strip(), text, axis) for axis, dim in enumerate(dims))
+    return tuple(_dim(dim.strip(_BLANKS), text, axis) for axis, dim in enumerate(dims))
 
 
 def _dim(text: str, whole: str, axis: int) -> Dim:
@@ -113,7 +152,7 @@ def _dim(text: str, whole: str, axis: int) -> Dim:
     lo, dots, hi = text.partition("..")
     if dots and all(not end or _fits(end) for end in (lo, hi)):
         try:
-            return check_dim((int(lo or 0), int(hi) if hi else None))
+            return check_dim((int(lo or 0), None if not hi or int(hi) == INT64[1] else int(hi)))
         except ShapeError:
             raise ValueError(f"is {shown(whole)}, whose dim {axis} is the empty interval {cut(text)}") from None
     if not dots and _fits(text):
@@ -134,9 +173,9 @@ def static_shape(text: str) -> tuple[int, ...]:
     >>> static_shape("2, 3"), static_shape("")
     ((2, 3), ())
     """
-    if not text.strip():
+    if not text:
         return ()
-    dims = [dim.strip() for dim in text.split(",")]
+    dims = [dim.strip(_BLANKS) for dim in text.split(",")]
     for axis, dim in enumerate(dims):
         if not _fits(dim):
             raise ValueError(f"is {shown(text)}, whose dim {axis} is {shown(dim)}; expected sizes, such as 2,3")

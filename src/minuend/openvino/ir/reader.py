@@ -138,7 +138,7 @@ class Reader:
         """Return where a constant's bytes lie, after all that can be wrong with them has been checked."""
         if data is None:
             raise part.fail("the constant has no <data>; expected element_type, shape, offset and size")
-        name = data.take("element_type", notation.element_type)
+        name = data.take("element_type", notation.constant_type)
         shape = data.take("shape", notation.static_shape)
         offset, size = (data.take(key, notation.natural) for key in ("offset", "size"))
         weights = self.weights
@@ -252,6 +252,7 @@ def _check(layer: Layer, part: _Part) -> None:
     """Check that a layer that runs has the ports it takes, each with its edge."""
     kind = KINDS.get(layer.type)
     if kind is None:
+        _check_data(layer, part)
         return
     least, most = kind.inputs
     try:
@@ -279,6 +280,8 @@ def _check_data(layer: Layer, part: _Part) -> None:
             table.parameter_shape(layer)
         elif layer.type == "Convert":
             table.element_type(layer, "destination_type")
+        elif layer.type == "TopK":
+            table.axis(layer)
         elif layer.type in table.BROADCASTING:
             table.broadcasting(layer)
     except SpecError as error:

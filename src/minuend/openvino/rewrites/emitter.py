@@ -10,8 +10,8 @@ import numpy as np
 from minuend.core.elements import TYPES
 from minuend.openvino.execution.layers import rule
 from minuend.openvino.ir.builder import Builder
+from minuend.openvino.ir.layer_types import NAMES
 from minuend.openvino.ir.sections import Layer, Ref, Type
-from minuend.openvino.occurrences import NAMES
 from minuend.openvino.versions import SPELLINGS
 from minuend.operators.recipe import Number
 

@@ -12,6 +12,7 @@ from minuend.files.streaming.reading import Array
 from minuend.models.occurrences import Occurrence
 from minuend.names import Names
 from minuend.openvino.execution import layers as table
+from minuend.openvino.execution import running
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
@@ -42,7 +43,7 @@ class OpenVinoRewriter(Rewriter):
         made = [new for new in self._put(layer, last.layer, start) if new.type != "Const"]
         words = f"became {', '.join(new.type for new in made)} ({recipe.name})"
         operators = [id(new) for new in made if new.type == layer.type]
-        return Written(words, operators, _spot(occurrence, (a, b), last.layer))
+        return Written(words, operators, self._spot(occurrence, (a, b), last.layer))
 
     def spelled(self, occurrence: Occurrence) -> Node | None:
         """Return a Subtract's node by numpy's rule; ``None`` where it is not by pdpd, invalid, or of unknown rank."""
@@ -66,7 +67,7 @@ class OpenVinoRewriter(Rewriter):
         layer.data["auto_broadcast"] = "numpy"
         layer.data.pop(table.AXIS, None)
         self._move(layer, start)
-        return Written("has its broadcasting spelt out", [id(layer)], _spot(occurrence, (a, b), layer))
+        return Written("has its broadcasting spelt out", [id(layer)], self._spot(occurrence, (a, b), layer))
 
     def _aligned(self, layer: Layer, node: Node, b: Ref, adding: Builder) -> Ref:
         behind = _dims_behind(node)
@@ -91,7 +92,7 @@ class OpenVinoRewriter(Rewriter):
         value = Tensor(node.a.element, result.view(np.uint8)) if node.a.element in NARROW else result
         made = Builder(model=self.model).constant(layer.name, value, names=())
         self._put(layer, made.layer, start)
-        return Written("became a Const", spot=_spot(occurrence, (a, b), made.layer))
+        return Written("became a Const", spot=self._spot(occurrence, (a, b), made.layer))
 
     def _put(self, old: Layer, new: Layer, start: int) -> list[Layer]:
         """Replace an old layer with a new one, which gets its readers and its names; return what was added."""
@@ -118,24 +119,22 @@ class OpenVinoRewriter(Rewriter):
         layers[at:at] = added
         return added
 
+    def _spot(self, occurrence: Occurrence, operands: tuple[Ref, Ref], result: Layer) -> Spot:
+        """Where a Subtract's operands and its result can be watched."""
+        a, b = map(self._watched, operands)
+        return Spot(cast(Node, occurrence.node), occurrence.where, a, b, Ref(result, 0))
+
+    def _watched(self, ref: Ref) -> Watched:
+        """A constant's elements, an input's name, or a reference."""
+        if ref.layer.type == "Const":
+            return table.elements(ref.layer)
+        if ref.layer.type == "Parameter":
+            return running.input_names(self.model.section)[ref.layer][0]
+        return ref
+
 
 def _parts(occurrence: Occurrence) -> tuple[Layer, Node]:
     return cast(Layer, occurrence.live), cast(Node, occurrence.node)
-
-
-def _spot(occurrence: Occurrence, operands: tuple[Ref, Ref], result: Layer) -> Spot:
-    """Where a Subtract's operands and its result can be watched."""
-    a, b = map(_watched, operands)
-    return Spot(cast(Node, occurrence.node), occurrence.where, a, b, Ref(result, 0))
-
-
-def _watched(ref: Ref) -> Watched:
-    """A constant's elements, an input's name, or a reference."""
-    if ref.layer.type == "Const":
-        return table.elements(ref.layer)
-    if ref.layer.type == "Parameter":
-        return next(iter((*ref.port.names, ref.layer.name)))
-    return ref
 
 
 def _dims_behind(node: Node) -> int:
