@@ -12,10 +12,18 @@ from minuend.errors import SpecError
 from minuend.onnx.loading import newest_version
 from minuend.runtimes import registry
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.registry import adapter
+from minuend.runtimes.registry import adapter, adapters
 
 TEXT = '<ir_version: %d, opset_import: ["" : 13]> g (float[2] a, float[2] b) => (float[2] c) { c = Sub(a, b) }'
 NEWEST = onnx.defs.onnx_opset_version()
+
+
+@pytest.fixture
+def only_onnxruntime_cpu(monkeypatch):
+    """No other runtime is installed."""
+    for name, one in adapters().items():
+        if name != "onnxruntime-cpu":
+            monkeypatch.setattr(one, "release", lambda: None, raising=False)
 
 
 def test_it_stops_at_what_the_named_release_loads_and_says_so():
@@ -28,6 +36,7 @@ def test_it_stops_at_what_the_named_release_loads_and_says_so():
     assert converted.model.opset_import[0].version == 21
 
 
+@pytest.mark.usefixtures("only_onnxruntime_cpu")
 def test_it_stops_at_what_the_installed_runtimes_load():
     ort = pytest.importorskip("onnxruntime")
     converted = mn.convert(TEXT % 8, "onnx")
@@ -71,13 +80,14 @@ def test_a_runtime_without_a_limit_stops_nothing(target):
     assert converted.changes[0] == f"opset 13 became {NEWEST}"
 
 
+@pytest.mark.usefixtures("only_onnxruntime_cpu")
 def test_without_a_runtime_it_is_the_newest_that_onnx_knows(monkeypatch):
-    for name in ("onnxruntime-cpu", "openvino-cpu"):
-        monkeypatch.setattr(adapter(name), "release", lambda: None, raising=False)
+    monkeypatch.setattr(adapter("onnxruntime-cpu"), "release", lambda: None, raising=False)
     assert newest_version().version == NEWEST
     assert newest_version().message == ""
 
 
+@pytest.mark.usefixtures("only_onnxruntime_cpu")
 @pytest.mark.parametrize(("release", "opset"), [("1.18.0", 20), ("1.23.9", 23), ("1.14.0", 19), ("99.0", 27)])
 def test_a_release_that_was_not_measured_loads_what_the_one_before_it_does(monkeypatch, release, opset):
     monkeypatch.setattr(adapter("onnxruntime-cpu"), "release", lambda: release, raising=False)

@@ -27,11 +27,6 @@ import h5py
 from faults import JOBS, Broken, Job, Stage
 
 SEED = 3
-# Jobs run in forks. Where another test has loaded JAX, which has threads, each fork warns of them.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
 
 
 @pytest.fixture(scope="module")
