@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -9,6 +11,7 @@ import oracle
 import pytest
 
 import minuend as mn
+from minuend import _native
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, OverflowFound, ShapeError
 from minuend.libraries import torch_tensors
@@ -387,3 +390,78 @@ def test_compiled_code_calls_it_between_its_parts(monkeypatch):
         with pytest.raises(Exception, match="does not know how to trace method"):
             torch.compile(lambda x: mn.subtract(x, b), backend="eager", fullgraph=True)(a)
     assert (found.tolist(), b.grad.tolist()) == ([2.25, 1.0], [-3.0, 2.0])
+
+
+# ---- the way through PyTorch's functions for C code ------------------------------------------------------------
+
+
+def layouts(name):
+    """Pairs of tensors of one type: of one layout, of several, broadcast, empty, without dims."""
+    base = (torch.arange(120) % 97).to(getattr(torch, name)).reshape(4, 5, 6)
+    other = (torch.arange(120) % 89).to(base.dtype).reshape(4, 5, 6).flip(0)
+    turned = other.permute(2, 0, 1).contiguous().permute(1, 2, 0)
+    yield from ((base, other), (base, turned), (turned, turned), (turned, base), (base[::2, 1:4], other[::2, 1:4]))
+    yield from ((base.transpose(0, 2), other.transpose(0, 2)), (base, other[0]), (base[..., :1], other[0]))
+    yield from ((base[:0], other[:0]), (base[0, 0, 0], other[1, 1, 1]), (base[:, :1].expand(4, 5, 6), turned))
+
+
+@pytest.mark.parametrize("policy", ["wrap", "saturate", "widen"])
+@pytest.mark.parametrize(
+    "name", ["int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64"]
+)
+def test_both_ways_give_the_same_numbers_in_pytorch_s_layout(name, policy, monkeypatch):
+    for x, y in layouts(name):
+        found = mn.subtract(x, y, overflow=policy)
+        with monkeypatch.context() as without:
+            without.setattr(torch_tensors, "_EXCHANGE", None)  # as before PyTorch 2.10
+            usual = mn.subtract(x, y, overflow=policy)
+        own = usual if name == "uint32" else torch.maximum(x, y)
+        assert (found.dtype, found.shape) == (usual.dtype, usual.shape)
+        assert found.numpy().tobytes() == usual.numpy().tobytes()
+        assert found.stride() == usual.stride()
+        assert found.numel() == 0 or laid_out(found) == laid_out(own)
+
+
+@pytest.mark.skipif(torch_tensors._EXCHANGE is None, reason="PyTorch has no such functions")
+def test_what_pytorch_s_functions_do_not_give_is_looked_at_in_python():
+    def tried(x, policy="wrap"):
+        return _native.exchanged("subtract", torch_tensors._EXCHANGE, x, x, None, policy)
+
+    plain = torch.arange(6, dtype=torch.uint8)
+    assert tried(plain).tolist() == [0] * 6
+    others = [torch.zeros(3, device="meta"), torch.rand(3).to_sparse(), torch._to_functional_tensor(torch.rand(3))]
+    others += [torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.complex64), torch._efficientzerotensor(3)]
+    others += [plain.numpy(), 3, None]
+    assert [tried(one) for one in others] == [None] * len(others)
+    assert _native.exchanged("subtract", torch_tensors._EXCHANGE, plain, plain.int(), None, "wrap") is None
+    assert _native.exchanged("subtract", torch_tensors._EXCHANGE, plain, plain + 1, None, "error") is None
+    for wrong in (("add", torch_tensors._EXCHANGE, "wrap"), ("subtract", torch_tensors._EXCHANGE, "least")):
+        with pytest.raises(ValueError, match="the kernel has no"):
+            _native.exchanged(*wrong[:2], plain, plain, None, wrong[2])
+    with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
+        _native.exchanged("subtract", object(), plain, plain, None, "wrap")
+
+
+def test_a_result_s_memory_comes_back_when_the_tensor_goes_on_whichever_thread():
+    x = torch.rand(1 << 20)
+    mn.clear_cache()
+    for drop in (lambda found: found.clear(), lambda found: threading.Thread(target=found.clear).start()):
+        found = [mn.subtract(x, x)]
+        before = _native.cached_bytes()
+        drop(found)
+        deadline = time.monotonic() + 10
+        while _native.cached_bytes() == before and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert _native.cached_bytes() >= before + x.nbytes
+        mn.clear_cache()
+
+
+def test_a_result_is_a_tensor_of_the_mode_that_is_on():
+    a, b = torch.rand(4), torch.rand(4)
+    with torch.inference_mode():
+        assert mn.subtract(a, b).is_inference()
+    found = mn.subtract(a, b)
+    assert not found.is_inference()
+    assert found._version == 0
+    (found.requires_grad_() * 2).sum().backward()
+    assert found.grad.tolist() == [2.0] * 4
