@@ -14,7 +14,7 @@ import minuend as mn
 from minuend import _native
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, OverflowFound, ShapeError
-from minuend.libraries import torch_tensors
+from minuend.libraries import on_devices, torch_tensors
 
 torch = pytest.importorskip("torch")
 
@@ -465,3 +465,67 @@ def test_a_result_is_a_tensor_of_the_mode_that_is_on():
     assert found._version == 0
     (found.requires_grad_() * 2).sum().backward()
     assert found.grad.tolist() == [2.0] * 4
+
+
+# ---- out on another device, with the CPU in its place ----------------------------------------------------------
+
+
+def plain_codes(result):
+    """Codes, of which all NaN are one: what a NaN's sign and payload are is the library's."""
+    if result.is_floating_point():
+        result = torch.where(result.isnan(), torch.full_like(result, torch.nan), result)
+    return codes_of(result).tolist()
+
+
+def on_device(a, b, out, overflow="wrap"):
+    named = {name: one for name, one in (("a", a), ("b", b), ("out", out)) if isinstance(one, torch.Tensor)}
+    return torch_tensors._on_device(named, a, b, out, overflow)
+
+
+@pytest.mark.parametrize("name", sorted(str(one).removeprefix("torch.") for one in torch_tensors._PLAIN))
+def test_a_difference_on_a_device_is_written_where_it_is_to_be(name, monkeypatch):
+    element = TYPES[name]
+    a, b = (tensor(element, one) for one in lattice(element))
+    expected = on_device(a, b, torch.empty_like(a))
+    copied = torch.empty_like(a).copy_(on_device(a, b, None))
+    assert plain_codes(expected) == plain_codes(copied) == plain_codes(mn.subtract(a, b))
+    monkeypatch.setattr(on_devices, "subtract", None)  # which gives a new tensor, that is copied then
+    out = torch.empty_like(a)
+    version = out._version
+    assert on_device(a, b, out) is out
+    assert out._version > version
+    rows = torch.empty(3, len(b), dtype=a.dtype)
+    on_device(a[:1], b.expand(3, -1), rows)
+    assert plain_codes(rows[2]) == plain_codes(mn.subtract(a[:1], b))
+
+
+def test_what_is_unusual_about_out_on_a_device_is_as_without_a_short_way():
+    a, b = torch.arange(12, dtype=torch.uint8), torch.arange(12, dtype=torch.uint8).flip(0)
+    want = mn.subtract(a[1:], b[1:]).tolist()
+    shifted = a.clone()
+    assert on_device(shifted[1:], b[1:], shifted[:-1]).tolist() == want  # in part the same memory
+    other = b.clone()
+    assert on_device(a[1:], other[1:], other[1:]).tolist() == want
+    memory = a.numpy().copy()  # of two storages, which PyTorch takes for separate ones
+    assert (
+        on_device(torch.from_numpy(memory[:-1]), b[1:], torch.from_numpy(memory[1:])).tolist()
+        == mn.subtract(a[:-1], b[1:]).tolist()
+    )
+    gaps = torch.zeros(22, dtype=torch.uint8)
+    assert on_device(a[1:], b[1:], gaps[::2]).tolist() == want
+    assert on_device(a, 3, torch.empty_like(a)).tolist() == mn.subtract(a, 3).tolist()
+    for out, text in (
+        (torch.empty(12, dtype=torch.int8), "out is of int8; the result is uint8, and nothing is converted"),
+        (torch.empty(11, dtype=torch.uint8), "out has shape (11,); the result has shape (12,)"),
+        (
+            torch.empty(1, dtype=torch.uint8).expand(12),
+            "two elements of out share an address (strides (0,)); pass a plain array",
+        ),
+    ):
+        with pytest.raises((DTypeError, ShapeError)) as caught:
+            on_device(a, b, out)
+        assert str(caught.value) == text
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        on_device(a, b[:5], torch.empty(12, dtype=torch.uint8))
+    with pytest.raises(ShapeError, match="out requires grad"):
+        on_device(torch.ones(2), torch.ones(2), torch.ones(2, requires_grad=True))

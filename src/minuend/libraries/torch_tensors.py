@@ -321,7 +321,14 @@ def _on_device(
             "types", "tensors on meta have no elements; expected some on the CPU or a device that computes"
         )
     home = Home(device)
+    x: Any
+    y: Any
     x, y = (_plain(one, name) if isinstance(one, torch.Tensor) else one for name, one in (("a", a), ("b", b)))
+    if out is not None and overflow == "wrap" and _is_usual(x, y, out):
+        on_devices.check(home, x)
+        signed = _SIGNED.get(out.dtype, out.dtype)
+        torch.sub(x.view(signed), y.view(signed), out=_plain(out, "out").view(signed))
+        return out
     found = on_devices.subtract(home, x, y, overflow)
     if out is None:
         return found
@@ -330,6 +337,33 @@ def _on_device(
     on_devices.check_out(home, plain, found, plain.stride())
     plain.copy_(found)
     return out
+
+
+_SIGNED = {getattr(torch, f"uint{bits}"): getattr(torch, f"int{bits}") for bits in (8, 16, 32, 64)}
+
+
+def _is_usual(x: Operand, y: Operand, out: torch.Tensor) -> bool:
+    """Whether PyTorch can write a difference where it is to be: no copy is needed, and there is nothing to refuse."""
+    if not isinstance(x, torch.Tensor) or not isinstance(y, torch.Tensor) or not x.dtype is y.dtype is out.dtype:
+        return False
+    if out.dtype not in _PLAIN or out.layout != torch.strided or out.is_neg() or not out.is_contiguous():
+        return False
+    if out.requires_grad and torch.is_grad_enabled():
+        return False
+    begin, end = _extent(out)
+    if any(begin < last and first < end for first, last in map(_extent, (x, y))):
+        return False  # it may overlap an operand in part
+    try:
+        return bool(out.shape == torch.broadcast_shapes(x.shape, y.shape))
+    except RuntimeError:  # they do not broadcast
+        return False
+
+
+def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+    """The addresses of a tensor's storage: where it begins and ends."""
+    storage = tensor.untyped_storage()
+    begin = storage.data_ptr()
+    return begin, begin + storage.nbytes()
 
 
 @dataclass(frozen=True)
