@@ -620,23 +620,53 @@ Kernel find_table(Policy policy) {
 }
 
 template <class Op>
-Kernel find_of(Operator, Element element, Policy policy, Accesses) {
+Kernel find_narrow(Element element, Policy policy) {
   switch (element) {
     case Element::f16: return find_float<Float16<Op>>(policy);
     case Element::bf16: return find_float<Half<Op, Bfloat16>>(policy);
-    case Element::f32: return find_float<Ieee<Op, Element::f32, float>>(policy);
-    case Element::f64: return find_float<Ieee<Op, Element::f64, double>>(policy);
     case Element::i8: return find_integer<Op, Element::i8>(policy);
     case Element::i16: return find_integer<Op, Element::i16>(policy);
-    case Element::i32: return find_integer<Op, Element::i32>(policy);
-    case Element::i64: return find_integer<Op, Element::i64>(policy);
     case Element::u8: return find_integer<Op, Element::u8>(policy);
     case Element::u16: return find_integer<Op, Element::u16>(policy);
+    case Element::table: return find_table(policy);
+    default: return nullptr;
+  }
+}
+
+template <class Op>
+Kernel find_wide(Element element, Policy policy) {
+  switch (element) {
+    case Element::f32: return find_float<Ieee<Op, Element::f32, float>>(policy);
+    case Element::f64: return find_float<Ieee<Op, Element::f64, double>>(policy);
+    case Element::i32: return find_integer<Op, Element::i32>(policy);
+    case Element::i64: return find_integer<Op, Element::i64>(policy);
     case Element::u32: return find_integer<Op, Element::u32>(policy);
     case Element::u64: return find_integer<Op, Element::u64>(policy);
-    case Element::table: return find_table(policy);
+    default: return nullptr;
   }
-  return nullptr;
+}
+
+// Of an instruction set that is compiled in halves second_half.cc has the elements of 4 and 8 bytes.
+#if defined(MINUEND_HALVES)
+}  // namespace
+Kernel find_in_second_half(Operator op, Element element, Policy policy);
+namespace {
+
+template <class Op>
+Kernel find_rest(Operator op, Element element, Policy policy) {
+  return find_in_second_half(op, element, policy);
+}
+#else
+template <class Op>
+Kernel find_rest(Operator, Element element, Policy policy) {
+  return find_wide<Op>(element, policy);
+}
+#endif
+
+template <class Op>
+Kernel find_of(Operator op, Element element, Policy policy, Accesses) {
+  const Kernel found = find_narrow<Op>(element, policy);
+  return found != nullptr ? found : find_rest<Op>(op, element, policy);
 }
 #endif
 
@@ -649,6 +679,13 @@ inline decltype(auto) with_operator(Operator op, F f) {
   __builtin_unreachable();
 }
 
+#if defined(MINUEND_SECOND_HALF)
+}  // namespace
+
+Kernel find_in_second_half(Operator op, Element element, Policy policy) {
+  return with_operator(op, [&](auto functor) { return find_wide<decltype(functor)>(element, policy); });
+}
+#else
 Kernel find(Operator op, Element element, Policy policy, Accesses accesses) {
   return with_operator(op, [&](auto functor) { return find_of<decltype(functor)>(op, element, policy, accesses); });
 }
@@ -660,6 +697,7 @@ const Inverse& inverse(Operator op) {
 }  // namespace
 
 extern const Routines routines = {find, inverse, gather, copy, repeat_each, transpose, copy_bytes};
+#endif
 
 }  // namespace MINUEND_ISA
 }  // namespace minuend

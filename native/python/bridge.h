@@ -45,4 +45,11 @@ PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n);
 PyObject* with_fast_path(PyObject*, PyObject* const* args, Py_ssize_t n);
 int init_fast_path();
 
+// The result of two plain arrays, a new reference: `out` where that is not nullptr. nullptr without an error set where
+// the general function must look.
+PyObject* compute_plain(Operator op, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out, Policy policy);
+
+// exchanged(operator, table, a, b, out, policy): the same for another library's arrays; see exchange.cc.
+PyObject* exchanged(PyObject*, PyObject* const* args, Py_ssize_t n);
+
 }  // namespace minuend

@@ -349,6 +349,15 @@ bool agree(const ElementRow& row, PyArray_Descr* dtype, PyObject* kind, PyArray_
 
 }  // namespace
 
+PyObject* compute_plain(Operator op, PyArrayObject* a, PyArrayObject* b, PyArrayObject* out, Policy policy) {
+  Call call;
+  call.a = a;
+  call.b = b;
+  call.out = out;
+  call.policy = policy;
+  return try_fast(op, call);
+}
+
 PyObject* learn(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 4 || !PyArray_DescrCheck(args[0]) || !PyUnicode_Check(args[2]) || !PyArray_DescrCheck(args[3])) {
     PyErr_SetString(PyExc_TypeError, "learn takes a dtype, the kernel's name for it, its kind and the widened dtype");

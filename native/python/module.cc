@@ -250,6 +250,7 @@ PyMethodDef kMethods[] = {
     {"first_overflow", cast(first), METH_FASTCALL, nullptr},
     {"learn", cast(learn), METH_FASTCALL, nullptr},
     {"with_fast_path", cast(with_fast_path), METH_FASTCALL, nullptr},
+    {"exchanged", cast(exchanged), METH_FASTCALL, nullptr},
     {"result", cast(result), METH_FASTCALL, nullptr},
     {"container", ask_container, METH_NOARGS, nullptr},
     {"enter_container", go_into_container, METH_O, nullptr},

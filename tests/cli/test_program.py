@@ -131,7 +131,8 @@ NOT_FOR_CHECK = {
     *("minuend.arrays.functions", "minuend.files.base", "minuend.files.transaction.writing", "minuend.models.running"),
     *("minuend.judging.contract", "minuend.judging.run_check", "minuend.rewriting.work", "minuend.runtimes.running"),
     *("minuend.directml.model", "minuend.openvino.model", "minuend.onnx.documents.saving"),
-    "minuend.onnx.execution.running",
+    *("minuend.onnx.execution.running", "minuend.onnx.opsets.model", "minuend.runtimes.junit", "xml.etree.ElementTree"),
+    *("minuend.cli.arrays", "minuend.cli.deltas", "minuend.cli.models", "minuend.cli.runtimes"),
 }
 """What a check of a small model that is fine has no use for; each takes milliseconds."""
 
@@ -143,6 +144,19 @@ def test_check_imports_what_it_needs_alone(monkeypatch: pytest.MonkeyPatch, tmp_
     imported = imported_by("check", "m.onnxtxt", "--target", "onnxruntime-cpu@1.32.0", prints="m.onnxtxt: 1 subtr")
     assert {"onnx", "minuend.onnx.model", "minuend.judging.checking"} <= imported
     assert imported & NOT_FOR_CHECK == set()
+
+
+def test_the_process_that_is_the_command_keeps_the_threads_of_openblas_from_waiting_busily() -> None:
+    code = "import os; from minuend.cli import run_process; run_process(); print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
+    for environment, wanted in (({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")):
+        work = subprocess.run(
+            minuend("--version", code=code),
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        assert work.stdout.splitlines()[-1] == wanted
 
 
 def test_version_is_shown(capfd: pytest.CaptureFixture[str]) -> None:

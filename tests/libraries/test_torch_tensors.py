@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -9,9 +11,10 @@ import oracle
 import pytest
 
 import minuend as mn
+from minuend import _native
 from minuend.core.elements import TYPES
 from minuend.errors import DTypeError, OverflowFound, ShapeError
-from minuend.libraries import torch_tensors
+from minuend.libraries import on_devices, torch_tensors
 
 torch = pytest.importorskip("torch")
 
@@ -387,3 +390,142 @@ def test_compiled_code_calls_it_between_its_parts(monkeypatch):
         with pytest.raises(Exception, match="does not know how to trace method"):
             torch.compile(lambda x: mn.subtract(x, b), backend="eager", fullgraph=True)(a)
     assert (found.tolist(), b.grad.tolist()) == ([2.25, 1.0], [-3.0, 2.0])
+
+
+# ---- the way through PyTorch's functions for C code ------------------------------------------------------------
+
+
+def layouts(name):
+    """Pairs of tensors of one type: of one layout, of several, broadcast, empty, without dims."""
+    base = (torch.arange(120) % 97).to(getattr(torch, name)).reshape(4, 5, 6)
+    other = (torch.arange(120) % 89).to(base.dtype).reshape(4, 5, 6).flip(0)
+    turned = other.permute(2, 0, 1).contiguous().permute(1, 2, 0)
+    yield from ((base, other), (base, turned), (turned, turned), (turned, base), (base[::2, 1:4], other[::2, 1:4]))
+    yield from ((base.transpose(0, 2), other.transpose(0, 2)), (base, other[0]), (base[..., :1], other[0]))
+    yield from ((base[:0], other[:0]), (base[0, 0, 0], other[1, 1, 1]), (base[:, :1].expand(4, 5, 6), turned))
+
+
+@pytest.mark.parametrize("policy", ["wrap", "saturate", "widen"])
+@pytest.mark.parametrize(
+    "name", ["int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64"]
+)
+def test_both_ways_give_the_same_numbers_in_pytorch_s_layout(name, policy, monkeypatch):
+    for x, y in layouts(name):
+        found = mn.subtract(x, y, overflow=policy)
+        with monkeypatch.context() as without:
+            without.setattr(torch_tensors, "_EXCHANGE", None)  # as before PyTorch 2.10
+            usual = mn.subtract(x, y, overflow=policy)
+        own = usual if name == "uint32" else torch.maximum(x, y)
+        assert (found.dtype, found.shape) == (usual.dtype, usual.shape)
+        assert found.numpy().tobytes() == usual.numpy().tobytes()
+        assert found.stride() == usual.stride()
+        assert found.numel() == 0 or laid_out(found) == laid_out(own)
+
+
+@pytest.mark.skipif(torch_tensors._EXCHANGE is None, reason="PyTorch has no such functions")
+def test_what_pytorch_s_functions_do_not_give_is_looked_at_in_python():
+    def tried(x, policy="wrap"):
+        return _native.exchanged("subtract", torch_tensors._EXCHANGE, x, x, None, policy)
+
+    plain = torch.arange(6, dtype=torch.uint8)
+    assert tried(plain).tolist() == [0] * 6
+    others = [torch.zeros(3, device="meta"), torch.rand(3).to_sparse(), torch._to_functional_tensor(torch.rand(3))]
+    others += [torch.zeros(3, dtype=torch.bool), torch.zeros(3, dtype=torch.complex64), torch._efficientzerotensor(3)]
+    others += [plain.numpy(), 3, None]
+    assert [tried(one) for one in others] == [None] * len(others)
+    assert _native.exchanged("subtract", torch_tensors._EXCHANGE, plain, plain.int(), None, "wrap") is None
+    assert _native.exchanged("subtract", torch_tensors._EXCHANGE, plain, plain + 1, None, "error") is None
+    for wrong in (("add", torch_tensors._EXCHANGE, "wrap"), ("subtract", torch_tensors._EXCHANGE, "least")):
+        with pytest.raises(ValueError, match="the kernel has no"):
+            _native.exchanged(*wrong[:2], plain, plain, None, wrong[2])
+    with pytest.raises(ValueError, match="PyCapsule_GetPointer"):
+        _native.exchanged("subtract", object(), plain, plain, None, "wrap")
+
+
+def test_a_result_s_memory_comes_back_when_the_tensor_goes_on_whichever_thread():
+    x = torch.rand(1 << 20)
+    mn.clear_cache()
+    for drop in (lambda found: found.clear(), lambda found: threading.Thread(target=found.clear).start()):
+        found = [mn.subtract(x, x)]
+        before = _native.cached_bytes()
+        drop(found)
+        deadline = time.monotonic() + 10
+        while _native.cached_bytes() == before and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert _native.cached_bytes() >= before + x.nbytes
+        mn.clear_cache()
+
+
+def test_a_result_is_a_tensor_of_the_mode_that_is_on():
+    a, b = torch.rand(4), torch.rand(4)
+    with torch.inference_mode():
+        assert mn.subtract(a, b).is_inference()
+    found = mn.subtract(a, b)
+    assert not found.is_inference()
+    assert found._version == 0
+    (found.requires_grad_() * 2).sum().backward()
+    assert found.grad.tolist() == [2.0] * 4
+
+
+# ---- out on another device, with the CPU in its place ----------------------------------------------------------
+
+
+def plain_codes(result):
+    """Codes, of which all NaN are one: what a NaN's sign and payload are is the library's."""
+    if result.is_floating_point():
+        result = torch.where(result.isnan(), torch.full_like(result, torch.nan), result)
+    return codes_of(result).tolist()
+
+
+def on_device(a, b, out, overflow="wrap"):
+    named = {name: one for name, one in (("a", a), ("b", b), ("out", out)) if isinstance(one, torch.Tensor)}
+    return torch_tensors._on_device(named, a, b, out, overflow)
+
+
+@pytest.mark.parametrize("name", sorted(str(one).removeprefix("torch.") for one in torch_tensors._PLAIN))
+def test_a_difference_on_a_device_is_written_where_it_is_to_be(name, monkeypatch):
+    element = TYPES[name]
+    a, b = (tensor(element, one) for one in lattice(element))
+    expected = on_device(a, b, torch.empty_like(a))
+    copied = torch.empty_like(a).copy_(on_device(a, b, None))
+    assert plain_codes(expected) == plain_codes(copied) == plain_codes(mn.subtract(a, b))
+    monkeypatch.setattr(on_devices, "subtract", None)  # which gives a new tensor, that is copied then
+    out = torch.empty_like(a)
+    version = out._version
+    assert on_device(a, b, out) is out
+    assert out._version > version
+    rows = torch.empty(3, len(b), dtype=a.dtype)
+    on_device(a[:1], b.expand(3, -1), rows)
+    assert plain_codes(rows[2]) == plain_codes(mn.subtract(a[:1], b))
+
+
+def test_what_is_unusual_about_out_on_a_device_is_as_without_a_short_way():
+    a, b = torch.arange(12, dtype=torch.uint8), torch.arange(12, dtype=torch.uint8).flip(0)
+    want = mn.subtract(a[1:], b[1:]).tolist()
+    shifted = a.clone()
+    assert on_device(shifted[1:], b[1:], shifted[:-1]).tolist() == want  # in part the same memory
+    other = b.clone()
+    assert on_device(a[1:], other[1:], other[1:]).tolist() == want
+    memory = a.numpy().copy()  # of two storages, which PyTorch takes for separate ones
+    assert (
+        on_device(torch.from_numpy(memory[:-1]), b[1:], torch.from_numpy(memory[1:])).tolist()
+        == mn.subtract(a[:-1], b[1:]).tolist()
+    )
+    gaps = torch.zeros(22, dtype=torch.uint8)
+    assert on_device(a[1:], b[1:], gaps[::2]).tolist() == want
+    assert on_device(a, 3, torch.empty_like(a)).tolist() == mn.subtract(a, 3).tolist()
+    for out, text in (
+        (torch.empty(12, dtype=torch.int8), "out is of int8; the result is uint8, and nothing is converted"),
+        (torch.empty(11, dtype=torch.uint8), "out has shape (11,); the result has shape (12,)"),
+        (
+            torch.empty(1, dtype=torch.uint8).expand(12),
+            "two elements of out share an address (strides (0,)); pass a plain array",
+        ),
+    ):
+        with pytest.raises((DTypeError, ShapeError)) as caught:
+            on_device(a, b, out)
+        assert str(caught.value) == text
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        on_device(a, b[:5], torch.empty(12, dtype=torch.uint8))
+    with pytest.raises(ShapeError, match="out requires grad"):
+        on_device(torch.ones(2), torch.ones(2), torch.ones(2, requires_grad=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from bombs import __file__ as bombs_file
 
 import minuend as mn
+from minuend.cli import main
 from minuend.onnx.processes import library_process
 
 ROOM = 1500 << 20
@@ -94,8 +96,43 @@ def some_model() -> onnx.ModelProto:
     return onnx.parser.parse_model(HEAD + "g (uint8[2] a) => (uint8[2] c) { b = Sub(a, a) c = Sub(a, b) }")
 
 
+NUMBERS = itertools.count()
+
+
 def inferred() -> list[str]:
-    return [value.name for value in library_process.infer_shapes(some_model(), data_prop=True).graph.value_info]
+    """Infer a model that was not inferred before: what was is answered without the process."""
+    model = some_model()
+    model.graph.name = f"g{next(NUMBERS)}"
+    return [value.name for value in library_process.infer_shapes(model, data_prop=True).graph.value_info]
+
+
+def test_a_model_is_inferred_once(monkeypatch):
+    requests: list[object] = []
+    request = library_process._request
+    monkeypatch.setattr(library_process, "_request", lambda *of: requests.append(of) or request(*of))
+    model = some_model()
+    model.graph.name = "inferred once"
+    first, again = (library_process.infer_shapes(model, data_prop=True) for _ in range(2))
+    assert len(requests) == 1
+    assert first == again
+    first.graph.Clear()  # a caller's own
+    assert library_process.infer_shapes(model, data_prop=True) == again
+    assert library_process.infer_shapes(model, data_prop=False) != first
+    assert len(requests) == 2
+    for _ in range(2 * library_process._MODELS_CACHED):
+        inferred()
+    assert len(library_process._inferred) == library_process._MODELS_CACHED
+
+
+def test_check_infers_a_model_as_it_is_and_as_it_is_rewritten_once_each(monkeypatch, tmp_path):
+    requests: list[bytes] = []
+    request = library_process._request
+    monkeypatch.setattr(library_process, "_request", lambda head, data: requests.append(data) or request(head, data))
+    model = onnx.parser.parse_model(HEAD + "once (uint8[2] a, uint8[2] b) => (uint8[2] c) { c = Sub(a, b) }")
+    onnx.save(model, tmp_path / "m.onnx")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "m.onnx", "--target", "openvino-cpu@2026.4.1,openvino-cpu@2026.3.0"]) == 1
+    assert len(requests) == len(set(requests)) == 2
 
 
 def test_a_process_that_dies_is_replaced():
@@ -127,7 +164,9 @@ import os, sys
 from minuend.onnx.processes import library_process
 import onnx.parser
 model = onnx.parser.parse_model(sys.argv[1])
-infer = lambda: library_process.infer_shapes(model, data_prop=True).graph.value_info[0].name
+def infer():
+    model.graph.name += "_"  # another model: the answer for this one is cached
+    return library_process.infer_shapes(model, data_prop=True).graph.value_info[0].name
 assert infer() == "b"
 idle = library_process._processes.idle
 ours = idle[0].popen.pid

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 from collections.abc import Sequence
 
 __all__ = ["main", "run_process"]
 
 _OBJECTS = 200_000
 """Objects that are made before Python looks for cycles among them: those of a short run are all in use."""
+
+_OPENBLAS_WAIT = "OPENBLAS_THREAD_TIMEOUT"
+"""For how many cycles, as a power of two, the threads that NumPy's OpenBLAS starts wait busily for work.
+
+That is 2^26 by default: as they start, each of them takes some 30 ms of processor time, and few commands have work for
+them.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_process() -> int:
     """Run the command line as all that this process does, and return the exit status."""
+    os.environ.setdefault(_OPENBLAS_WAIT, "4")
     gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)  # at its end Python would look for cycles among all that the system frees anyway
     return main()

@@ -13,20 +13,12 @@ import click
 
 from minuend.cli import signals, streams
 from minuend.cli.about import tool
-from minuend.cli.arrays import sub
-from minuend.cli.beginning import init
-from minuend.cli.checking import check
-from minuend.cli.completion import VARIABLE, completion
-from minuend.cli.deltas import delta
-from minuend.cli.demo import demo
-from minuend.cli.models import convert, fix, run
+from minuend.cli.completion import VARIABLE
 from minuend.cli.printing import SETTINGS, complain, show_json
-from minuend.cli.runtimes import measure, prove, targets, vectors
-from minuend.cli.schemas import schema
-from minuend.cli.standards import diff, spec
 from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE, INTERRUPTED, NO_READER
 from minuend.cli.verbs import Verbs
 from minuend.errors import MinuendError, OverflowFound, cut, listed, readable
+from minuend.lazy import Imported
 from minuend.written import remembered, written
 
 TRACEBACK = "MINUEND_TRACEBACK"
@@ -170,11 +162,25 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
+_VERBS = {
+    "arrays": "sub",
+    "beginning": "init",
+    "checking": "check",
+    "completion": "completion",
+    "deltas": "delta",
+    "demo": "demo",
+    "models": "convert fix run",
+    "runtimes": "measure prove targets vectors",
+    "schemas": "schema",
+    "standards": "diff spec",
+}
+"""The verbs of each module, which is imported when one of them is called, or help shows them all."""
+
+
 @click.group(
     cls=Verbs,
-    commands=(
-        *(demo, sub, delta, spec, diff, check, run, convert, fix, init),
-        *(prove, measure, vectors, targets, schema, completion),
+    commands=Imported(
+        {name: f"minuend.cli.{module}:{name}" for module, names in _VERBS.items() for name in names.split()}
     ),
     sections={
         "Models": ("check", "fix", "convert", "run"),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from minuend.errors import FileFormatError, MinuendError, SpecError, shown
 from minuend.judging.checking import examine
@@ -32,11 +32,13 @@ from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT, grouped
 from minuend.runtimes import registry
 from minuend.runtimes.finding import Finding
-from minuend.runtimes.formats import Unread, junit_of_all, sarif, uri_of
+from minuend.runtimes.formats import Unread, sarif, uri_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import Report
 from minuend.runtimes.tolerance import Tolerances
-from minuend.runtimes.trials import Trial
+
+if TYPE_CHECKING:
+    from minuend.runtimes.trials import Trial
 
 Looked: TypeAlias = Report | Unread
 """What came of a model."""
@@ -95,6 +97,8 @@ class Gate:
 
     def to_junit(self) -> str:
         """Return it as JUnit XML, a test suite a model."""
+        from minuend.runtimes.junit import junit_of_all
+
         return junit_of_all(self.models)
 
     def to_sarif(self, tool_version: str) -> str:
@@ -318,7 +322,7 @@ def _marked(report: Report, config: Config, used: set[tuple[str, int]]) -> Repor
     return replace(report, findings=tuple(findings), trials=tuple(trials))
 
 
-Found = TypeVar("Found", Finding, Trial)
+Found = TypeVar("Found", Finding, "Trial")
 
 
 def _with_reason(found: Found, reason: str) -> Found:

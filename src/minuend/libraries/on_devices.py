@@ -141,6 +141,17 @@ def _row(home: Home, array: DeviceArray, name: str) -> ElementType:
     return element
 
 
+def check(home: Home, array: DeviceArray) -> None:
+    """Check that a library's own differences of an array's type are exact, each rounded once.
+
+    Raises:
+        Unsupported: they are not.
+    """
+    element = _row(home, array, "a")
+    if not element.is_integer:
+        _probe(home, element)
+
+
 def check_out(home: Home, out: DeviceArray, found: DeviceArray, strides: tuple[int, ...]) -> None:
     """Check that a result can be written to an array of the same device.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -14,7 +15,6 @@ from minuend.onnx.graphs.inlining import inlined
 from minuend.onnx.graphs.scope import model_opsets
 from minuend.onnx.graphs.walk import sub_nodes
 from minuend.onnx.model import Model as OnnxModel
-from minuend.onnx.opsets import convert_proto
 from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern, saturating_opset
 from minuend.onnx.rewrites.rewriting import OnnxRewriter, key_of, parts
 from minuend.rewriting.choosing import Choice, Request
@@ -35,6 +35,8 @@ class OnnxWork(Work):
         self.original = model
         self._left: list[Hashable] = []
         self._moved: set[Hashable] = set()
+        self._looked_at: tuple[OnnxModel | None, bytes] = (None, b"")
+        self._occurrences: list[Occurrence] = []
         self._start()
 
     def _start(self) -> None:
@@ -45,6 +47,12 @@ class OnnxWork(Work):
         self.changes[:] = self.original.notes
         self.changed = bool(self.original.notes)
         self._take(proto)
+
+    def occurrences(self) -> list[Occurrence]:
+        state = self.model, hashlib.sha256(self.model.proto.SerializeToString(deterministic=True)).digest()
+        if state[0] is not self._looked_at[0] or state[1] != self._looked_at[1]:
+            self._looked_at, self._occurrences = state, super().occurrences()
+        return list(self._occurrences)
 
     def _take(self, proto: ModelProto) -> None:
         """Continue with another proto, whose files are the original's."""
@@ -120,6 +128,8 @@ class OnnxWork(Work):
             self._take(self.original.proto)
 
     def _convert(self, opset: int) -> None:
+        from minuend.onnx.opsets.model import convert_proto  # slow
+
         proto, changes, losses = convert_proto(self.model.proto, opset)
         if proto != self.model.proto:
             self.changed = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import ChainMap
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -79,10 +79,11 @@ def occurrences(
         SpecError: a node with more or fewer inputs than its operator has. FileFormatError: constants that cannot be
             read.
     """
-    found = list(subtractions(model, operators))
+    scopes = list(walk(model))  # once, as types are inferred anew for each walk
+    found = list(subtractions(model, operators, scopes))
     if not found:
         return
-    analysis = _Analysis(model, assumed, operators)
+    analysis = _Analysis(model, assumed, operators, scopes)
     analysis.run()
     wrong = faults.fault(analysis.scopes.values(), analysis.judged)
     flows: dict[str, Flow] = {}
@@ -206,12 +207,16 @@ class _Frame:
 
 class _Analysis:
     def __init__(
-        self, model: Model, assumed: Assumptions = NONE, operators: Collection[Operator] = (SUBTRACT,)
+        self,
+        model: Model,
+        assumed: Assumptions = NONE,
+        operators: Collection[Operator] = (SUBTRACT,),
+        scopes: Iterable[Scope] | None = None,
     ) -> None:
         self.model = model
         self.judged = {one.onnx for one in operators}
         self.assumed = assumed
-        self.scopes = {scope.where: scope for scope in walk(model)}
+        self.scopes = {scope.where: scope for scope in (walk(model) if scopes is None else scopes)}
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
         }

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from minuend.arrays.functions import compute
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
@@ -257,6 +256,8 @@ def folded(node: Node, operands: Sequence[Array], overflow: Contract) -> Array |
         return None
     if size(dims) * node.a.element.itemsize > max(_MOST_FOLDED, *(x.nbytes for x in operands)):
         return None
+    from minuend.arrays.functions import compute  # slow, and few rewrites fold
+
     return compute(node.op.computes, node.a.element, joined, operands[0], operands[1], None, overflow)
 
 

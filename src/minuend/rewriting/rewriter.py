@@ -5,11 +5,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from minuend.models.occurrences import Array, Occurrence
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.verification import Spot
 from minuend.standards.node import Node
+
+Watched: TypeAlias = Hashable | Array
+"""What finds a value in a model: a name or a reference; an array where the value is a constant."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A subtraction that was rewritten, where its operands and its result can be watched.
+
+    Attributes:
+        node: the subtraction. where: its place. a, b, c: its operands and its result.
+    """
+
+    node: Node
+    where: str
+    a: Watched
+    b: Watched
+    c: Watched
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from minuend.judging.contract import Tally, contracted
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.rewriting.options import Rewriting
+from minuend.rewriting.rewriter import Spot, Watched
 from minuend.runtimes import registry
 from minuend.runtimes.model_runs import (
     BINARY,
@@ -28,29 +28,9 @@ from minuend.runtimes.model_runs import (
     query_model,
 )
 from minuend.runtimes.running import Runtime
-from minuend.standards.node import Node
 
 _ROUNDS, _ENOUGH = 4, 20_000
 """How often a small model is run, and after how many elements that is enough."""
-
-
-Watched: TypeAlias = Hashable | Array
-"""What finds a value in a model: a name or a reference; an array where the value is a constant."""
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A subtraction that was rewritten, where its operands and its result can be watched.
-
-    Attributes:
-        node: the subtraction. where: its place. a, b, c: its operands and its result.
-    """
-
-    node: Node
-    where: str
-    a: Watched
-    b: Watched
-    c: Watched
 
 
 @dataclass(frozen=True)

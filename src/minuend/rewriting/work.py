@@ -15,8 +15,7 @@ from minuend.models.opening import M_contra, Model
 from minuend.rewriting.choosing import SPELT, Choice, Request, choose
 from minuend.rewriting.deviations import doubt
 from minuend.rewriting.options import Rewriting
-from minuend.rewriting.rewriter import Rewriter
-from minuend.rewriting.verification import Spot
+from minuend.rewriting.rewriter import Rewriter, Spot
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.severity import Severity
 from minuend.standards.abilities import Ability

@@ -1,4 +1,4 @@
-"""``Report``: findings about a model or a runtime; :mod:`minuend.runtimes.formats` writes JUnit and SARIF of it."""
+"""``Report``: findings about a model or a runtime, which :mod:`minuend.runtimes.junit` and ``formats`` write."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from minuend.runtimes import rendering
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.reasons import Reason
-from minuend.runtimes.trials import Trial
 
 if TYPE_CHECKING:
-    pass
+    from minuend.runtimes.trials import Trial
 
 FINDINGS = frozenset(VERDICTS) - {"ok"}
 """Verdicts that count unless it is said otherwise."""
@@ -99,7 +98,7 @@ class Report:
 
     def to_junit(self) -> str:
         """Return the report as JUnit XML: a test case a finding; those that count have failed."""
-        from minuend.runtimes.formats import junit
+        from minuend.runtimes.junit import junit
 
         return junit(self)
 

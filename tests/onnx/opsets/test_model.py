@@ -492,3 +492,14 @@ def test_axes_and_shapes_in_files_of_external_data_are_read_and_stay_there_where
     assert mn.convert(str(tmp_path / "m.onnx"), "onnx:15").model.graph.initializer[0].external_data[0].value == "m.data"
     with pytest.raises(ConversionRefused, match=r"axes \('axes'\) must be constant for this step"):
         mn.convert(str(tmp_path / "m.onnx"), "onnx:11")
+
+
+def test_versions_are_those_of_the_whole_registry():
+    registered: dict[str, set[int]] = {}
+    for one in onnx.defs.get_all_schemas_with_history():
+        if not one.domain:
+            registered.setdefault(one.name, set()).add(one.since_version)
+    assert len(registered) > 150
+    found = {name: schemas.versions(name) for name in registered}
+    assert found == {name: tuple(sorted(numbers)) for name, numbers in registered.items()}
+    assert schemas.versions("Minus") == ()

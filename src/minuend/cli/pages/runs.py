@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from minuend.cli.words import counted
 from minuend.errors import listed
-from minuend.runtimes.trials import closeness
 
 if TYPE_CHECKING:
     from minuend.runtimes.trials import Answered, Different, Place, Trial
@@ -39,6 +38,8 @@ def run_lines(trial: Trial, model: str = "unmodified") -> Iterator[str]:
 
 def _right(trial: Trial) -> Iterator[str]:
     """Outputs that are as expected, those of one right answer and those that are bounded."""
+    from minuend.runtimes.trials import closeness  # slow, and most pages show no run
+
     for same in (True, False):
         some = [one for one in trial.outputs if not one.different and (not one.unequal) == same]
         if not some:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
@@ -156,13 +156,18 @@ class Subtraction:
         return None if known is None else TensorType(known.dtype)
 
 
-def subtractions(model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,)) -> Iterator[Subtraction]:
+def subtractions(
+    model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,), scopes: Iterable[Scope] | None = None
+) -> Iterator[Subtraction]:
     """Yield every node of some operators of a model, in the graph, in bodies and in functions.
+
+    Args:
+        model, operators: where, and which. scopes: those of the model, where the caller has walked it.
 
     Raises:
         SpecError: a node without as many inputs as the operator has operands, and one output, each with a name.
     """
-    for scope, i, op in sub_nodes(model, operators):
+    for scope, i, op in sub_nodes(model, operators, scopes):
         node = scope.nodes[i]
         types = tuple(scope.types.get(name) for name in node.input)
         for attributes in _bound_attributes(scope, node):
@@ -170,15 +175,18 @@ def subtractions(model: Document | ModelProto, operators: Collection[Operator] =
 
 
 def sub_nodes(
-    model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,)
+    model: Document | ModelProto, operators: Collection[Operator] = (SUBTRACT,), scopes: Iterable[Scope] | None = None
 ) -> Iterator[tuple[Scope, int, OpVersion]]:
     """Yield the scope, number and version of every node of some operators, without a look at types.
+
+    Args:
+        model, operators, scopes: as of :func:`subtractions`.
 
     Raises:
         SpecError: a node without as many inputs as the operator has operands, and one output, each with a name.
     """
     names = {one.onnx for one in operators}
-    for scope in walk(model):
+    for scope in walk(model) if scopes is None else scopes:
         for i, node in enumerate(scope.nodes):
             if node.op_type in names and node.domain in MAIN:
                 op = DIALECT.resolve(scope.opset, node.op_type)

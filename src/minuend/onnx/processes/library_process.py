@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import sys
+from collections import OrderedDict
 from collections.abc import Mapping
 
 import onnx
@@ -56,7 +57,23 @@ def infer_shapes(model: ModelProto, *, data_prop: bool, strict: bool = False) ->
     >>> infer_shapes(model, data_prop=True).graph.value_info[0].name
     'b'
     """
-    return _read(_request({"work": "infer", "data_prop": data_prop, "strict": strict}, model.SerializeToString()))
+    data = model.SerializeToString(deterministic=True)
+    key = hashlib.sha256(data).digest(), data_prop, strict
+    answer = _inferred.get(key)
+    if answer is None:
+        answer = _request({"work": "infer", "data_prop": data_prop, "strict": strict}, data)
+        if len(answer) <= _MOST_CACHED:
+            _inferred[key] = answer
+            while len(_inferred) > _MODELS_CACHED:
+                _inferred.popitem(last=False)
+    return _read(answer)
+
+
+_inferred: OrderedDict[tuple[bytes, bool, bool], bytes] = OrderedDict()
+"""The last answers: a model that is judged on several targets, and fixed for each, is inferred as often."""
+
+_MODELS_CACHED, _MOST_CACHED = 8, 1 << 20
+"""How many of them, and of how many bytes each at most."""
 
 
 def fault(model: ModelProto, form: ModelProto | None = None) -> str:

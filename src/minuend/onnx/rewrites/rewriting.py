@@ -15,8 +15,7 @@ from minuend.onnx.graphs.nesting import all_names
 from minuend.onnx.model import Model
 from minuend.onnx.rewrites.emitter import NodeEmitter, constant, legal, take_over
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.rewriter import Rewriter, Written
-from minuend.rewriting.verification import Spot
+from minuend.rewriting.rewriter import Rewriter, Spot, Written
 from minuend.standards.node import Node
 
 

@@ -19,8 +19,7 @@ from minuend.openvino.model import Model
 from minuend.openvino.rewrites.emitter import LayerEmitter
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.operators.recipe import Recipe
-from minuend.rewriting.rewriter import Rewriter, Written
-from minuend.rewriting.verification import Spot, Watched
+from minuend.rewriting.rewriter import Rewriter, Spot, Watched, Written
 from minuend.standards.node import Node, TensorType
 from minuend.standards.validation import validate
 
