@@ -259,3 +259,46 @@ def test_an_odd_number_of_elements_is_not_rotated_in_pairs(dim, shape, why, inte
         convert_proto(parse(23, text), 18)
     (said,) = caught.value.nodes.values()
     assert f"{why}; expected an even number, for pairs" in said
+
+
+@pytest.mark.parametrize("far", [0, 100])
+@pytest.mark.parametrize("element", ["float", "double", "float16"])
+@pytest.mark.parametrize(("opset", "node"), [
+    (17, "LayerNormalization <axis = -2> (x, s, b)"), (21, "GroupNormalization <num_groups = 1> (x, s, b)"),
+    (23, "RMSNormalization <axis = -2> (x, s)"),
+])  # fmt: skip
+def test_what_is_normalized_is_rounded_as_the_stash_type_says(opset, node, element, far):
+    """The type of computation is float32 by default, for double too, where onnxruntime's kernels compute in double."""
+    dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[element]
+    x, s, b = ((SEED.standard_normal((2, 4, 3)) + far * (i == 0)).astype(dtype) for i in range(3))
+    if node.startswith("Group"):
+        s, b = s[0, :, 0], b[0, :, 0]
+    dims = ("2,4,3", "4" if s.ndim == 1 else "2,4,3")
+    text = f"({element}[{dims[0]}] x, {element}[{dims[1]}] s, {element}[{dims[1]}] b) => ({element}[2,4,3] y)"
+    made, _, losses = convert_proto(parse(opset, f"{text} {{ y = {node} }}"), 15)
+    wide, scale, bias = (one.astype(np.longdouble) for one in (x, s, b))
+    if s.ndim == 1:
+        scale, bias = scale[:, None], bias[:, None]
+    mean = 0 if node.startswith("RMS") else wide.mean((1, 2), keepdims=True)
+    root = np.sqrt(((wide - mean) ** 2).mean((1, 2), keepdims=True) + np.longdouble(np.float32(1e-5)))
+    expected = (wide - mean) / root * scale + (0 if node.startswith("RMS") else bias)
+    rounding = max(np.finfo(np.float32).eps, np.finfo(dtype).eps)
+    bound = 8 * rounding * (np.abs(wide).max() / root * np.abs(scale) + np.abs(expected) + 1)
+    for came in (
+        ReferenceEvaluator(made).run(None, {"x": x, "s": s, "b": b}),
+        on_onnxruntime(made, {"x": x, "s": s, "b": b}),
+    ):
+        assert (np.abs(came[0].astype(np.longdouble) - expected) <= bound).all()
+    op = node.partition(" ")[0]
+    said = (
+        f"graph.node[0]: {op} of double normalizes in float32, as its stash_type=1 says; a kernel may do it in double"
+    )
+    assert (said in losses) == (element == "double")
+
+
+def test_a_stash_type_of_which_onnx_makes_no_body_is_refused():
+    model = parse(
+        17, "(float[2,3] x, float[3] s) => (float[2,3] y) { y = LayerNormalization <stash_type = 10> (x, s) }"
+    )
+    with pytest.raises(ConversionRefused, match="opset 15 has no LayerNormalization"):
+        convert_proto(model, 15)

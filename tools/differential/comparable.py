@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
 from differential import onnx_worker, valid_nodes
@@ -51,7 +52,12 @@ def excluded(built: Built) -> str:
 
 def every_node(model: ModelProto) -> Iterator[NodeProto]:
     """Return all nodes of a model, those of functions and bodies too."""
-    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    yield from _nested([*model.graph.node, *(node for function in model.functions for node in function.node)])
+
+
+def _nested(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Return nodes, and those in their bodies."""
+    waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         yield node
@@ -87,3 +93,18 @@ MOVING = frozenset({"Constant", "Flatten", "Gather", "Identity", "Loop", "Reshap
 def rounding(model: ModelProto) -> list[str]:
     """The operators of a model that may round, in any order: where all stay, runtimes may have other kernels."""
     return sorted(node.op_type for node in every_node(model) if node.op_type not in MOVING)
+
+
+def stashed(model: ModelProto) -> set[str]:
+    """The values that come from an operator with a stash_type: its type is that of the computation."""
+    own = {one.name for one in onnx.defs.get_all_schemas_with_history() if "stash_type" in one.attributes}
+    called = {function.name for function in model.functions if _has(function.node, own)}
+    found: set[str] = set()
+    for node in model.graph.node:
+        if _has([node], own | called) or found & {name for inner in _nested([node]) for name in inner.input}:
+            found.update(node.output)
+    return found
+
+
+def _has(nodes: Iterable[NodeProto], op_types: set[str]) -> bool:
+    return any(node.op_type in op_types for node in _nested(nodes))

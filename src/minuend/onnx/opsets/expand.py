@@ -11,7 +11,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
 from minuend.onnx.graphs.nesting import fill_in, graphs
 from minuend.onnx.graphs.scope import MAIN
-from minuend.onnx.opsets import schemas
+from minuend.onnx.opsets import attention, schemas
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Scope
 
@@ -41,7 +41,7 @@ def bodies(node: NodeProto, opset: int, scope: Scope, *, rising: bool) -> Iterat
         if version > opset:
             continue
         function = _body(op, version, node, scope)
-        if function is not None and function.node:
+        if function is not None:
             stated = next((i.version for i in function.opset_import if i.domain in MAIN), version)
             yield function, stated, "ONNX's function body"
     if node.op_type in OWN:
@@ -50,20 +50,10 @@ def bodies(node: NodeProto, opset: int, scope: Scope, *, rising: bool) -> Iterat
 
 
 def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto | None:
-    if version in op.function_opset_versions:
-        data = op.get_function_with_opset_version(version)
-    elif schemas.refers(node):
-        return None  # the body is made for the values of the attributes
-    else:
-        types = [(scope.type(name) or TypeProto()).SerializeToString() for name in node.input]
-        plain = copy.deepcopy(node)
-        plain.domain = ""
-        try:
-            data = op.get_context_dependent_function_with_opset_version(version, plain.SerializeToString(), types)
-        except (RuntimeError, ValueError):
-            return None
-    function = FunctionProto()
-    function.ParseFromString(data)
+    """ONNX's function body for a node, corrected where it says otherwise than the operator's text."""
+    function = _stored_body(op, version, node, scope)
+    if function is None or not function.node:  # ONNX makes none of nodes for some attributes
+        return None
     if node.op_type in NORMALIZING:
         _by_deviations(function)
     if node.op_type == "LayerNormalization":
@@ -78,6 +68,27 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
             _by_the_largest(function)
     elif element in WIDER and (node.op_type == "ReduceL2" or element not in WHOLE):  # ReduceLogSum-28 takes no integers
         _widened(function, WIDER[element])
+    return function
+
+
+def _stored_body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto | None:
+    """The function body that the package onnx has for a node."""
+    if version in op.function_opset_versions:
+        data = op.get_function_with_opset_version(version)
+    elif schemas.refers(node):
+        return None  # the body is made for the values of the attributes
+    else:
+        types = [(scope.type(name) or TypeProto()).SerializeToString() for name in node.input]
+        plain = copy.deepcopy(node)
+        plain.domain = ""
+        if node.op_type == "Attention":  # for whose stated heads the body reshapes inputs of rank 4 as well
+            attention.without_heads(plain, scope)
+        try:
+            data = op.get_context_dependent_function_with_opset_version(version, plain.SerializeToString(), types)
+        except (RuntimeError, ValueError):
+            return None
+    function = FunctionProto()
+    function.ParseFromString(data)
     return function
 
 
@@ -183,12 +194,15 @@ def _broadcast_to_the_input(function: FunctionProto) -> None:
     function.node.extend(others)
 
 
-def check(node: NodeProto, scope: Scope) -> None:
+def check(node: NodeProto, opset: int, scope: Scope) -> None:
     """Check what a function body takes for granted.
 
     Raises:
-        Refusal: a flag that is neither 0 nor 1, or pairs of an odd number of elements.
+        Refusal: a flag that is neither 0 nor 1, pairs of an odd number of elements, or an Attention whose inputs do not
+            belong together.
     """
+    if node.op_type == "Attention":
+        attention.check(node, opset, scope)
     for a in node.attribute:
         if a.name in schemas.FLAGS and not a.ref_attr_name:
             schemas.flag(node, a.name)
@@ -207,8 +221,10 @@ _OVERFLOWING = {
 }
 
 
-def losses(node: NodeProto, scope: Scope) -> list[str]:
+def losses(node: NodeProto, opset: int, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
+    if "stash_type" in schemas.schema(node.op_type, opset).attributes:
+        return _narrowed(node, scope)
     if node.op_type in _OVERFLOWING and scope.element(node.input[0]) in WHOLE:
         return [_OVERFLOWING[node.op_type]]
     if node.op_type == "ReduceLogSumExp" and scope.element(node.input[0]) in WHOLE:
@@ -221,6 +237,14 @@ def losses(node: NodeProto, scope: Scope) -> list[str]:
         return []
     masked = "the fourth output of Attention is -inf where a mask excludes, as ONNX has it"
     return [f"{masked}; onnxruntime's Attention gives the lowest number of the type there"]
+
+
+def _narrowed(node: NodeProto, scope: Scope) -> list[str]:
+    """That an operator of double computes in float32: its text says so, and onnxruntime's kernels do not."""
+    double = scope.element(node.input[0]) == onnx.TensorProto.DOUBLE
+    if not double or schemas.attribute(node, "stash_type", onnx.TensorProto.FLOAT) != onnx.TensorProto.FLOAT:
+        return []
+    return [f"{node.op_type} of double normalizes in float32, as its stash_type=1 says; a kernel may do it in double"]
 
 
 _SEALED = "minuend.converted"
