@@ -57,7 +57,7 @@ def test_names_documentation_metadata_and_unknown_fields_stay():
     count = len(made.graph.node) - 1
     assert changes == [
         "opset 17 became 13",
-        f"graph.node[0] 'norm': LayerNormalization-17 expanded into {count} nodes by ONNX's function body",
+        f"graph.node[0] 'norm': LayerNormalization-17 expanded into {count} nodes by what ONNX says of it",
     ]
     assert losses == [f"graph.node[0] 'norm': LayerNormalization-17 is {count} nodes now, which may round differently"]
 

@@ -324,3 +324,19 @@ def upsample_to_resize(node: NodeProto, new: Builder) -> None:
     """Upsample takes no scales below 1, computed ones neither."""
     new.scope.enlarging.add(given(node, 1))
     node.op_type = "Resize"
+
+
+@step("SpaceToDepth", at=(28, 13))
+def depth_by_blocks(node: NodeProto, new: Builder) -> None:
+    """Version 13 puts the places in a block before the channels; CRD takes them from there, channel by channel."""
+    mode, block = attribute(node, "mode", b"DCR"), attribute(node, "blocksize")
+    drop_attribute(node, "mode")
+    if mode == b"DCR":
+        return
+    dims = new.scope.shape(node.input[0])
+    channels = dims[1] if dims is not None and len(dims) == 4 else None
+    if mode != b"CRD" or not isinstance(channels, int) or block < 1:
+        raise Refusal(f"SpaceToDepth-13 has no mode={mode.decode('utf-8', 'replace')!r}")
+    order = np.arange(channels * block * block).reshape(block * block, channels).T.reshape(-1)
+    found, output = new.keep(node, "by_blocks")
+    new.add("Gather", [found, new.constant("order", order)], output=output, axis=1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto
 
-from minuend.core.shapes import Shape, none, same
+from minuend.core.shapes import Shape, none, same, static
 from minuend.errors import ShapeError
 from minuend.onnx.opsets.fold import elements
 from minuend.onnx.opsets.inputs import (
@@ -183,15 +185,33 @@ def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
 def softmax_unflattened(node: NodeProto, new: Builder) -> None:
     """Version 11 flattens to two dims at axis; where axis is the last, that is one axis anyway."""
     axis, rank = attribute(node, "axis", 1), new.scope.rank(node.input[0])
-    drop_attribute(node, "axis")
-    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
-        set_attribute(node, "axis", -1)
-        return
-    shape = new.add("Shape", [node.input[0]], "shape")
-    set_inputs(node, [new.add("Flatten", [node.input[0]], "flat", axis=axis)])
     set_attribute(node, "axis", -1)
-    flat, output = new.keep(node, "flat_result")
-    new.add("Reshape", [flat, shape], output=output)
+    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
+        return
+    shape, merged = _merged(node.input[0], axis, new)
+    set_inputs(node, [new.add("Reshape", [node.input[0], merged], "merged")])
+    result, output = new.keep(node, "merged_result")
+    new.add("Reshape", [result, shape], output=output)
+
+
+def _merged(x: str, axis: int, new: Builder) -> tuple[str, str]:
+    """A shape, and the same one with the dims from an axis on in its last, and 1 in the place of the others.
+
+    A dim of 0 stays 0, since Reshape-13 copies the input's dim for a 0: of an empty tensor both shapes are right.
+    """
+    dims = new.scope.shape(x)
+    if dims is not None and all(isinstance(dim, int) for dim in dims):
+        sizes = static(dims)
+        at = axis % len(sizes)
+        merged = [*sizes[:at], *(min(n, 1) for n in sizes[at:-1]), math.prod(sizes[at:])]
+        return new.constant("shape", sizes), new.constant("merged", merged)
+    shape = new.add("Shape", [x], "shape")
+    begin, start, last, end = (new.constant("at", [n]) for n in (0, axis, -1, np.iinfo(np.int64).max))
+    slices = ((begin, start), (start, last), (start, end))
+    before, between, every = (new.add("Slice", [shape, *ends], "dims") for ends in slices)
+    ones = new.add("Min", [between, new.constant("one", [1])], "ones")
+    product = new.add("ReduceProd", [every], "product", axes=[0], keepdims=1)
+    return shape, new.add("Concat", [before, ones, product], "merged", axis=0)
 
 
 @step("Softmax", "LogSoftmax", "Hardmax", at=(13, 11))
