@@ -314,6 +314,20 @@ def test_an_attention_is_invalid_where_onnxs_evaluator_refuses_it_too(tmp_path: 
     assert not conversion.compare(Case(**fields), tmp_path).startswith("refused")
 
 
+def test_tensors_without_elements_are_drawn_and_compared(tmp_path: Path) -> None:
+    sizes = {conversion.draw(random.Random(f"empty {i}")).empty for i in range(200)}
+    assert sizes == {0, 1, 2, 3, 4}
+    assert all(case.empty == 0 for case in cases("Add", 6))
+    array = np.zeros((2, 3, 2))
+    assert conversion.emptied(array, 2).shape == (0, 3, 0)
+    assert conversion.emptied(array, 0) is conversion.emptied(array, 4) is array
+    given = {"op": "Softmax", "opset": 11, "inputs": (("float", (2, 3, 4), "any"),), "empty": 4, "dims": "named"}
+    assert conversion.compare(Case(**given), tmp_path) == "equal"
+    product = (("uint8", (2, 3), "bytes"), ("uint8", (3, 4), "bytes"))
+    found = conversion.compare(Case(op="MatMulInteger", inputs=product, empty=3, opset=24, to=12), tmp_path)
+    assert found.startswith("not compared: onnxruntime leaves the memory")
+
+
 # ---- chains to OpenVINO IR and DxDispatch JSON ---------------------------------------------------------------------
 
 

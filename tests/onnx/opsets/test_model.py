@@ -492,3 +492,17 @@ def test_axes_and_shapes_in_files_of_external_data_are_read_and_stay_there_where
     assert mn.convert(str(tmp_path / "m.onnx"), "onnx:15").model.graph.initializer[0].external_data[0].value == "m.data"
     with pytest.raises(ConversionRefused, match=r"axes \('axes'\) must be constant for this step"):
         mn.convert(str(tmp_path / "m.onnx"), "onnx:11")
+
+
+@pytest.mark.parametrize("to", [5, 1])
+def test_casts_that_state_a_name_have_their_types_declared(to):
+    """Below opset 6 ONNX infers no type from a name, and its check of what reads the result fails."""
+    model = parse("""<ir_version: 9, opset_import: ["" : 17]>
+        g (double[2,3] x, double[3] s) => (double[2,3] y) { y = LayerNormalization(x, s) }""")
+    made, _, _ = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    casts = {node.output[0]: node.attribute[0].s.decode() for node in made.graph.node if node.op_type == "Cast"}
+    assert sorted(casts.values()) == ["DOUBLE", "FLOAT"]
+    declared = {value.name: onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+                for value in made.graph.value_info}  # fmt: skip
+    assert declared == casts
