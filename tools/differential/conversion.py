@@ -67,14 +67,10 @@ def compare(case: Case, folder: Path) -> str:
 
     if case.to == case.opset:
         return "the same opset"
-    if not fits(case):
-        return "not valid: a window does not fit"
     try:
         built, model = _drawn(case)
     except INVALID as error:
         return f"not valid: {error}"
-    if case.empty and any(node.op_type in UNWRITTEN for node in every_node(model)):
-        return "not compared: onnxruntime leaves the memory of a product over no elements as it is"
     try:
         expected = _before(model, built)
     except Failed as error:
@@ -96,9 +92,13 @@ def _drawn(case: Case) -> tuple[Built, ModelProto]:
     Raises:
         ValueError: they are not valid.
     """
+    if not fits(case):
+        raise ValueError("a window does not fit")
     built = valid_nodes.build(case)
     built.feeds = {name: emptied(array, case.empty) for name, array in built.feeds.items()}
     model = typed(node_models.model_of(case, built), built.feeds)
+    if case.empty and any(node.op_type in UNWRITTEN for node in built.nodes):
+        raise ValueError("onnxruntime leaves the memory of a product over no elements as it is")
     if wrong := excluded(built) or fault(model):
         raise ValueError(wrong)
     return built, model
