@@ -220,10 +220,6 @@ SILENT = (
 )
 """Resize-10 where it shrinks, or may; flags that are neither 0 nor 1; odd pairs; a mode that the other version has not,
 which onnx's converter leaves standing."""
-TYPED = 6
-"""The first opset of which ONNX infers a type for nearly every operator."""
-UNTYPED = "(op_type:Identity): [TypeInferenceError] Input 0 expected to have type but instead is null"
-"""What ONNX's check says of an Identity behind an operator whose type it does not infer."""
 UNPROVEN = ("its inputs are not proven to have one shape", "is not proven to be equal in A and B")
 """Reasons of a version that does not broadcast, where the sizes of dims are not known: each input has its own names."""
 CHECKER = "ONNX's checker refuses the result: "
@@ -246,8 +242,6 @@ def _refused(case: Case, model: ModelProto, built: Built, expected: list[Any] | 
         theirs = None
     if theirs is not None and why.startswith(CHECKER) and fault(theirs) == why.removeprefix(CHECKER):
         return "refused, and their result has the same fault, which ONNX's check finds in the other opset alone"
-    if case.to < TYPED and why.endswith(UNTYPED):
-        return "refused, since ONNX infers too few types below opset 6 for its check of Identity"
     if part := next((part for one in error.nodes.values() if (part := unknown(one, model, case.place))), ""):
         raise Difference(f"refused for an unknown reason: {part}")
     if theirs is None:
