@@ -382,3 +382,21 @@ def test_an_empty_batch_is_split_into_heads(batch, length, to):
                 for expected, came in zip(run(model), run(made), strict=True):
                     assert came.shape == expected.shape
                     np.testing.assert_allclose(came, expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
+@pytest.mark.parametrize("dims", ["2,3,8", "B,T,8"])
+@pytest.mark.parametrize("to", [15, 13, 11])
+def test_the_scan_of_a_linear_attention_runs_in_an_old_opset(to, dims, rule):
+    """onnxruntime runs no Scan of whose results the rank is unknown, and infers none below opset 14."""
+    gates = {"linear": "", "gated": ', "", d', "delta": ', "", "", b', "gated_delta": ', "", d, b'}[rule]
+    sized = f"(float[{dims}] x, float[{dims}] d, float[{dims[:-1]}2] b) => (float[A,B,C] y, float[A,D,E,F] z)"
+    node = f'y, z = LinearAttention <q_num_heads = 2, kv_num_heads = 2, update_rule = "{rule}"> (x, x, x{gates})'
+    model = onnx.parser.parse_model(f'<ir_version: 13, opset_import: ["" : 27]> g {sized} {{ {node} }}')
+    made, _, _ = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    given = {"x": (2, 3, 8), "d": (2, 3, 8), "b": (2, 3, 2)}
+    given = {name: -SEED.random(shape).astype("f4") if name == "d" else SEED.random(shape).astype("f4")
+             for name, shape in given.items()}  # fmt: skip
+    for expected, came in zip(ReferenceEvaluator(model).run(None, given), on_onnxruntime(made, given), strict=True):
+        np.testing.assert_allclose(came, expected, 1e-4, 1e-5)

@@ -57,6 +57,7 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
     if function is None or not function.node:  # ONNX makes none of nodes for some attributes
         return None
     _with_sizes(function, node, scope)
+    _with_own_constants(function)
     if node.op_type in NORMALIZING:
         _by_deviations(function)
     if node.op_type == "Softplus":
@@ -91,6 +92,25 @@ def _stored_body(op: Any, version: int, node: NodeProto, scope: Scope) -> Functi
     function = FunctionProto()
     function.ParseFromString(data)
     return function
+
+
+def _with_own_constants(function: FunctionProto) -> None:
+    """Let the bodies in a function body have constants of their own, where they read the function's.
+
+    Inference takes no axes from the graph around a body, so that the shapes of what it gives out stay unknown.
+    """
+    constants = {node.output[0]: node for node in function.node if node.op_type == "Constant"}
+    for node in function.node:
+        for _, body in graphs(node):
+            own = {name: f"{name}_in_{node.op_type}" for name in constants if any(name in n.input for n in body.node)}
+            copies = [copy.deepcopy(constants[name]) for name in own]
+            for inner in body.node:
+                inner.input[:] = [own.get(name, name) for name in inner.input]
+            for one in copies:
+                one.output[0] = own[one.output[0]]
+            rows = [*copies, *(copy.deepcopy(inner) for inner in body.node)]
+            del body.node[:]
+            body.node.extend(rows)
 
 
 def _with_sizes(function: FunctionProto, node: NodeProto, scope: Scope) -> None:
@@ -274,6 +294,17 @@ def _narrowed(node: NodeProto, scope: Scope) -> list[str]:
     if not double or schemas.attribute(node, "stash_type", onnx.TensorProto.FLOAT) != onnx.TensorProto.FLOAT:
         return []
     return [f"{node.op_type} of double normalizes in float32, as its stash_type=1 says; a kernel may do it in double"]
+
+
+def declare_ranks(body: GraphProto, scope: Scope) -> None:
+    """Declare the types and ranks of what a body gives out, where they are known.
+
+    ONNX's bodies leave them out. onnxruntime infers them from opset 14 on alone, and runs no Scan without them.
+    """
+    for value in body.output:
+        element, rank = scope.element(value.name), scope.rank(value.name)
+        if element and rank is not None and value.type.WhichOneof("value") is None:
+            value.type.CopyFrom(onnx.helper.make_tensor_type_proto(element, [None] * rank))
 
 
 _SEALED = "minuend.converted"

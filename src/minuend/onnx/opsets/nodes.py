@@ -130,6 +130,7 @@ class Way:
                 copies = [copy.deepcopy(x) for x in replace(self, given={}, depth=self.depth + 1).onward(inner).nodes]
                 del body.node[:]
                 body.node.extend(copies)
+                expand.declare_ranks(body, self.scope)
 
     def expanded(self, node: NodeProto, why: str) -> Outcome:
         """Put a function body in a node's place that no step takes further, for a reason."""
