@@ -157,6 +157,10 @@ def test_lengths_beside_keys_that_are_given_out_become_nodes_at_opset_25():
         np.testing.assert_allclose(came, expected, 1e-5, 1e-6)
     model, given = attention(24, shapes, 'y = Attention(q, k, v, "", "", "", n)')
     assert len(assert_converts(model, given, 25).graph.node) == 1
+    model.graph.node[0].output.extend(["a", "b"])  # which nobody reads
+    (node,) = assert_converts(model, given, 25).graph.node
+    assert list(filter(None, node.output)) == ["y"]
+    on_onnxruntime(convert_proto(model, 25)[0], given)
 
 
 def test_one_output_of_the_keys_and_values_gets_its_other_at_opset_25():

@@ -477,6 +477,13 @@ def test_softmax_of_an_empty_tensor_keeps_its_shape(axis, op, to, named):
         assert on_made[0].shape == shape
 
 
+@pytest.mark.parametrize(("dims", "axis"), [("[2,3,4]", 4), ("[2,3,4]", -5), ("", 1)])
+def test_a_softmax_over_an_axis_that_is_none_is_refused(dims, axis):
+    model = parse(11, f"(float{dims} x) => (float{dims} y) {{ y = Softmax <axis = {axis}> (x) }}")
+    with pytest.raises(ConversionRefused, match=rf"the model is invalid: Softmax has the axes \[{axis}\]"):
+        convert_proto(model, 13)
+
+
 def test_the_table_of_steps_is_what_the_tool_makes():
     path = Path(__file__).parents[3] / "tools/conversion_steps.py"
     spec = importlib.util.spec_from_file_location("conversion_steps", path)

@@ -185,6 +185,9 @@ def padded_mask(node: NodeProto, new: Builder) -> None:
 def cache_by_version_25(node: NodeProto, new: Builder) -> None:
     """Version 25 excludes what the text of version 24 advises against, and wants both outputs or none."""
     check(node, 24, new.scope)
+    for i, name in enumerate(node.output[1:3], 1):
+        if given(node, NONPAD) and name in new.scope.unread:
+            node.output[i] = ""
     stated = [bool(name) for name in (*node.output[1:3], "", "")[:2]]
     if given(node, NONPAD) and any(stated):
         raise Refusal("Attention-25 takes no nonpad_kv_seqlen where present_key or present_value is an output")

@@ -188,21 +188,21 @@ def softmax_unflattened(node: NodeProto, new: Builder) -> None:
     set_attribute(node, "axis", -1)
     if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
         return
-    shape, merged = _merged(node.input[0], axis, new)
+    shape, merged = _merged(node, axis, new)
     set_inputs(node, [new.add("Reshape", [node.input[0], merged], "merged")])
     result, output = new.keep(node, "merged_result")
     new.add("Reshape", [result, shape], output=output)
 
 
-def _merged(x: str, axis: int, new: Builder) -> tuple[str, str]:
-    """A shape, and the same one with the dims from an axis on in its last, and 1 in the place of the others.
+def _merged(node: NodeProto, axis: int, new: Builder) -> tuple[str, str]:
+    """The shape of an input, and the same one with the dims from an axis on in its last, and 1 in place of the others.
 
     A dim of 0 stays 0, since Reshape-13 copies the input's dim for a 0: of an empty tensor both shapes are right.
     """
-    dims = new.scope.shape(x)
+    x, dims = node.input[0], new.scope.shape(node.input[0])
     if dims is not None and all(isinstance(dim, int) for dim in dims):
         sizes = static(dims)
-        at = axis % len(sizes)
+        (at,) = axes_in(node, [axis], len(sizes))
         merged = [*sizes[:at], *(min(n, 1) for n in sizes[at:-1]), math.prod(sizes[at:])]
         return new.constant("shape", sizes), new.constant("merged", merged)
     shape = new.add("Shape", [x], "shape")
