@@ -131,7 +131,7 @@ KNOWN = (
     r"Resize-13 takes a region of interest over every axis alone",
     r"Upsample-1 scales height and width of four dims alone",
     r"Upsample-\d has no mode='\w+'",
-    r"(RoiAlign|GridSample|Pad)-\d+ has no \w+='\w+'",
+    r"(RoiAlign|GridSample|Pad|DepthToSpace|SpaceToDepth)-\d+ has no \w+='\w+'",
     r"Scatter(Elements|ND)-\d+ has no reduction='\w+'",
     r"Slice-10 does not say that a negative step goes backwards",
     r"Slice-1 has no steps",

@@ -293,3 +293,24 @@ def test_space_to_depth_channel_by_channel_is_a_gather_below_opset_28(to, dims):
         expected = x.reshape(n, c, h // 2, 2, w // 2, 2).transpose(0, 1, 3, 5, 2, 4).reshape(n, 4 * c, h // 2, w // 2)
         came = answer(made, x=x) if to > 6 else ReferenceEvaluator(made).run(None, {"x": x})[0]
         np.testing.assert_array_equal(came, expected)
+
+
+@pytest.mark.parametrize("opset", [28, 11])
+@pytest.mark.parametrize("dims", ["2,12,4,6", "N,12,H,W", "N,C,H,W"])
+def test_depth_to_space_channel_by_channel_is_a_gather_below_opset_11(dims, opset):
+    model = parse(opset, 'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)', f"float[{dims}] x")
+    if "C" in dims and opset == 11:
+        with pytest.raises(ConversionRefused, match="DepthToSpace-1 has no mode='CRD'"):
+            convert_proto(model, 10)
+        return
+    made, _, losses = convert_proto(model, 10)
+    if "C" in dims:
+        assert "allowzero=1 is gone" in " ".join(losses)
+    else:
+        assert {node.op_type for node in made.graph.node} - {"Constant"} == {"DepthToSpace", "Gather"}
+    empty = [] if "C" in dims or dims[0] == "2" else [(0, 12, 4, 6), (2, 12, 0, 6), (2, 12, 4, 0), (0, 12, 0, 0)]
+    for shape in [(2, 12, 4, 6), *empty]:
+        x = np.arange(math.prod(shape), dtype="float32").reshape(shape)
+        n, c, h, w = shape
+        parts = x.reshape(n, c // 4, 2, 2, h, w).transpose(0, 1, 4, 2, 5, 3)
+        np.testing.assert_array_equal(answer(made, x=x), parts.reshape(n, c // 4, h * 2, w * 2))
