@@ -155,12 +155,12 @@ def _converted(
     if any("clamps them" in loss for loss in losses) and all(map(clamped, expected, came)):
         return "integers that do not fit, which onnxruntime clamps, and a loss says so"
     if any("normalizes in float32" in loss for loss in losses) and _within_stash(model, expected, came):
-        return "normalized in float32, the type of computation, of which a loss tells"
+        return "normalized in float32, the type of computation, and a loss says so"
     raise Difference(f"before {words(expected)}, after {words(came)}, losses {losses}")
 
 
 def _uncompared(case: Case, model: ModelProto, losses: list[str]) -> str:
-    """Why results are not those of before: they are random, or of a shape of which a loss tells; ``""`` if they are."""
+    """Why results cannot be compared: they are random, or a loss says that shapes differ; ``""`` where they can."""
     if case.empty and any("allowzero=1 is gone" in loss for loss in losses):
         return "and a loss says that Reshape states no dim of 0"
     return "random" if is_random(model) else ""
