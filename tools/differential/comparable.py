@@ -42,6 +42,8 @@ def excluded(built: Built) -> str:
         for a in node.attribute:
             if a.name in rows and "of non-negative" in rows[a.name].description and min(a.ints, default=0) < 0:
                 return f"{node.op_type} takes no negative axis"
+        if node.op_type == "Celu" and any(a.name == "alpha" and a.f == 0 for a in node.attribute):
+            return "Celu divides by its alpha"
         if node.op_type == "Gemm" and not node.domain and all(name in given for name in node.input[:2]):
             stated = {a.name: a.i for a in node.attribute}
             a, b = (given[name].shape for name in node.input[:2])
@@ -84,8 +86,8 @@ def _writes_nothing(node: NodeProto) -> bool:
     return node.op_type in ("Cast", "CastLike", "f") and stated.get("saturate", 1) not in (0, 1) and not narrow
 
 
-MOVING = frozenset({"Constant", "Flatten", "Gather", "Identity", "Loop", "Reshape", "SequenceAt", "SequenceEmpty",
-                    "SequenceInsert", "SequenceLength", "SequenceMap", "Shape", "Squeeze", "Transpose",
+MOVING = frozenset({"Constant", "Expand", "Flatten", "Gather", "Identity", "Loop", "Reshape", "SequenceAt",
+                    "SequenceEmpty", "SequenceInsert", "SequenceLength", "SequenceMap", "Shape", "Squeeze", "Transpose",
                     "Unsqueeze"})  # fmt: skip
 """Operators that round nothing: they pass elements on, count them, or repeat what is in their bodies."""
 

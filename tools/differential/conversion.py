@@ -192,6 +192,8 @@ def _ran(model: ModelProto, feeds: dict[str, Any]) -> list[Any]:
 
 
 NOT_RUN = {
+    "Subgraph must have the shape set for all outputs": "it infers no shapes in the body of a Scan",
+    "Batch size must be greater than 0": "its Attention takes no empty batch",
     "inconsistent total_sequence_length (between attn_mask": "its Attention-24 does not pad a mask that is too short",
     "being null": "its Attention-24 takes no past where the present is no output",
     "padding values must be non-negative": "its older pools take no stride above the kernel with auto_pad",

@@ -484,6 +484,15 @@ def test_a_softmax_over_an_axis_that_is_none_is_refused(dims, axis):
         convert_proto(model, 13)
 
 
+def test_a_ratio_that_dropout_12_excludes_is_left_out():
+    """What does not train is the identity; onnxruntime refuses a ratio of 1 all the same."""
+    model = parse(11, "(float[2,3,4] x) => (float[2,3,4] y) { y = Dropout <ratio: float = 1.0> (x) }")
+    made, _, losses = convert_proto(model, 18)
+    assert [len(node.input) for node in made.graph.node] == [1]
+    assert losses == []
+    np.testing.assert_array_equal(on_onnxruntime(made, {"x": X})[0], X)
+
+
 def test_the_table_of_steps_is_what_the_tool_makes():
     path = Path(__file__).parents[3] / "tools/conversion_steps.py"
     spec = importlib.util.spec_from_file_location("conversion_steps", path)

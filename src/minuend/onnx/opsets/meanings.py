@@ -156,9 +156,10 @@ def without_mask(node: NodeProto, new: Builder) -> None:
 @step("Dropout", at=(10, 12))
 def dropout_to_input(node: NodeProto, new: Builder) -> None:
     outputs(node, 1, new)
-    ratio = new.constant("ratio", attribute(node, "ratio", 0.5), np.float32)
+    ratio = attribute(node, "ratio", 0.5)
     drop_attribute(node, "ratio")
-    set_inputs(node, [node.input[0], ratio])
+    if 0 <= ratio < 1:  # version 12 takes no other, and what does not train is the identity
+        set_inputs(node, [node.input[0], new.constant("ratio", ratio, np.float32)])
 
 
 @step("Dropout", at=(12, 10))
