@@ -259,3 +259,144 @@ def test_an_odd_number_of_elements_is_not_rotated_in_pairs(dim, shape, why, inte
         convert_proto(parse(23, text), 18)
     (said,) = caught.value.nodes.values()
     assert f"{why}; expected an even number, for pairs" in said
+
+
+@pytest.mark.parametrize("far", [0, 100])
+@pytest.mark.parametrize("element", ["float", "double", "float16"])
+@pytest.mark.parametrize(("opset", "node"), [
+    (17, "LayerNormalization <axis = -2> (x, s, b)"), (21, "GroupNormalization <num_groups = 1> (x, s, b)"),
+    (23, "RMSNormalization <axis = -2> (x, s)"),
+])  # fmt: skip
+def test_what_is_normalized_is_rounded_as_the_stash_type_says(opset, node, element, far):
+    """The type of computation is float32 by default, for double too, where onnxruntime's kernels compute in double."""
+    dtype = {"float": np.float32, "double": np.float64, "float16": np.float16}[element]
+    x, s, b = ((SEED.standard_normal((2, 4, 3)) + far * (i == 0)).astype(dtype) for i in range(3))
+    if node.startswith("Group"):
+        s, b = s[0, :, 0], b[0, :, 0]
+    dims = ("2,4,3", "4" if s.ndim == 1 else "2,4,3")
+    text = f"({element}[{dims[0]}] x, {element}[{dims[1]}] s, {element}[{dims[1]}] b) => ({element}[2,4,3] y)"
+    made, _, losses = convert_proto(parse(opset, f"{text} {{ y = {node} }}"), 15)
+    wide, scale, bias = (one.astype(np.longdouble) for one in (x, s, b))
+    if s.ndim == 1:
+        scale, bias = scale[:, None], bias[:, None]
+    mean = 0 if node.startswith("RMS") else wide.mean((1, 2), keepdims=True)
+    root = np.sqrt(((wide - mean) ** 2).mean((1, 2), keepdims=True) + np.longdouble(np.float32(1e-5)))
+    expected = (wide - mean) / root * scale + (0 if node.startswith("RMS") else bias)
+    rounding = max(np.finfo(np.float32).eps, np.finfo(dtype).eps)
+    bound = 8 * rounding * (np.abs(wide).max() / root * np.abs(scale) + np.abs(expected) + 1)
+    for came in (
+        ReferenceEvaluator(made).run(None, {"x": x, "s": s, "b": b}),
+        on_onnxruntime(made, {"x": x, "s": s, "b": b}),
+    ):
+        assert (np.abs(came[0].astype(np.longdouble) - expected) <= bound).all()
+    op = node.partition(" ")[0]
+    said = (
+        f"graph.node[0]: {op} of double normalizes in float32, as its stash_type=1 says; a kernel may do it in double"
+    )
+    assert (said in losses) == (element == "double")
+
+
+@pytest.mark.parametrize("stash", [0, 10, 11])
+def test_a_stash_type_that_the_mean_cannot_have_is_refused(stash):
+    """ONNX makes no function body for it."""
+    node = f"y = LayerNormalization <stash_type = {stash}> (x, s)"
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(parse(17, f"(float[2,3] x, float[3] s) => (float[2,3] y) {{ {node} }}"), 15)
+    why = f"LayerNormalization has stash_type={stash}; expected 1 (float32) or 16 (bfloat16)"
+    assert caught.value.nodes == {"graph.node[0]": f"LayerNormalization: {why}"}
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -3])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("to", [15, 13, 9])
+def test_a_layer_normalization_of_an_empty_batch_keeps_its_shape(to, named, axis):
+    """ONNX's body reshapes, and a 0 in a shape copies the input's dim."""
+    for shape in [(0, 3, 4), (2, 0, 4), (2, 3, 4)]:
+        if named and axis in (0, -3) and 0 in shape:
+            continue  # nothing is there of which there could be a mean
+        dims = "A,B,C" if named else ",".join(map(str, shape))
+        inner = shape[axis:] if axis >= 0 or axis == -1 else shape
+        sizes = ",".join(map(str, inner))
+        text = f"(float[{dims}] x, float[{sizes}] s) => (float[A,B,C] y, float[D,E,F] m)"
+        model = parse(17, f"{text} {{ y, m = LayerNormalization <axis = {axis}> (x, s) }}")
+        made, _, _ = convert_proto(model, to)
+        given = {"x": SEED.standard_normal(shape).astype("f4"), "s": SEED.standard_normal(inner).astype("f4")}
+        if 0 not in inner:
+            for expected, came in zip(*(on_onnxruntime(one, given) for one in (model, made)), strict=True):
+                np.testing.assert_allclose(came, expected, 1e-4, 1e-5)
+                assert came.shape == expected.shape
+        assert "Reshape" not in {node.op_type for node in made.graph.node}
+
+
+def test_the_epsilon_of_a_layer_normalization_may_be_its_functions():
+    text = """
+        <ir_version: 9, opset_import: ["" : 17, "local" : 1]>
+        g (float[2,3] x, float[3] s) => (float[2,3] y) { y = local.f <e = 0.5> (x, s) }
+        <domain: "local", opset_import: ["" : 17]>
+        f <e> (x, s) => (y) { y = LayerNormalization <epsilon: float = @e> (x, s) }"""
+    model = onnx.parser.parse_model(text)
+    made, _, _ = convert_proto(model, 13)
+    given = {"x": SEED.standard_normal((2, 3)).astype("f4"), "s": np.ones(3, "f4")}
+    expected, came = (on_onnxruntime(one, given)[0] for one in (model, made))
+    np.testing.assert_allclose(came, expected, 1e-5)
+    assert not np.allclose(came, on_onnxruntime(parse(17, "(float[2,3] x, float[3] s) => (float[2,3] y) {"
+                                                      "y = LayerNormalization(x, s) }"), given)[0], 1e-3)  # fmt: skip
+
+
+@pytest.mark.parametrize(("axis", "to", "good"), [(1, 18, False), (1, 15, False), (-1, 15, True)])
+def test_the_axes_of_a_layer_normalization_follow_from_the_rank(axis, to, good):
+    """Counted from the front they are computed for an unknown rank, and below opset 18 they have to be constant."""
+    text = f"(float x, float[3] s) => (float y) {{ y = LayerNormalization <axis = {axis}> (x, s) }}"
+    model = parse(17, text)
+    for value in (*model.graph.input[:1], *model.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    if to == 18:
+        assert [node.op_type for node in convert_proto(model, to)[0].graph.node] == ["LayerNormalization"]
+    elif good:
+        convert_proto(model, to)
+    else:
+        with pytest.raises(ConversionRefused, match="must be constant"):
+            convert_proto(model, to)
+
+
+@pytest.mark.parametrize("to", [22, 18])
+@pytest.mark.parametrize(("batch", "length"), [("B", "T"), (0, 3), (2, 0), (2, 3)])
+def test_an_empty_batch_is_split_into_heads(batch, length, to):
+    """ONNX's bodies state -1 for the size of a head, which a Reshape of an empty batch does not know."""
+    text = f"(float[{batch},{length},8] x, float[{batch},{length},2] c) => (float[A,B,C] y)"
+    rotated = parse(23, f"{text} {{ y = RotaryEmbedding <num_heads = 2> (x, c, c) }}")
+    text = f"(float[{batch},{length},8] x) => (float[A,B,C] y, float[A,D,E,F] z)"
+    node = 'y, z = LinearAttention <q_num_heads = 2, kv_num_heads = 2, update_rule = "linear"> (x, x, x)'
+    summed = onnx.parser.parse_model(f'<ir_version: 13, opset_import: ["" : 27]> g {text} {{ {node} }}')
+    for model in (rotated, summed):
+        made, _, losses = convert_proto(model, to)
+        assert len(losses) == 1
+        for shape in [(0, 3), (2, 0), (2, 3)] if batch == "B" else [(batch, length)]:
+            if model is summed and 0 in shape[1:]:
+                continue  # ONNX's evaluator has no Scan over nothing
+            given = {"x": SEED.standard_normal((*shape, 8)).astype("f4"), "c": SEED.random((*shape, 2)).astype("f4")}
+            given = {value.name: given[value.name] for value in model.graph.input}
+            runs = [lambda one, feeds=given: ReferenceEvaluator(one).run(None, feeds)]
+            runs += [lambda one, feeds=given: on_onnxruntime(one, feeds)] * (model is rotated)
+            for run in runs:
+                for expected, came in zip(run(model), run(made), strict=True):
+                    assert came.shape == expected.shape
+                    np.testing.assert_allclose(came, expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
+@pytest.mark.parametrize("dims", ["2,3,8", "B,T,8"])
+@pytest.mark.parametrize("to", [15, 13, 11])
+def test_the_scan_of_a_linear_attention_runs_in_an_old_opset(to, dims, rule):
+    """onnxruntime runs no Scan of whose results the rank is unknown, and infers none below opset 14."""
+    gates = {"linear": "", "gated": ', "", d', "delta": ', "", "", b', "gated_delta": ', "", d, b'}[rule]
+    sized = f"(float[{dims}] x, float[{dims}] d, float[{dims[:-1]}2] b) => (float[A,B,C] y, float[A,D,E,F] z)"
+    node = f'y, z = LinearAttention <q_num_heads = 2, kv_num_heads = 2, update_rule = "{rule}"> (x, x, x{gates})'
+    model = onnx.parser.parse_model(f'<ir_version: 13, opset_import: ["" : 27]> g {sized} {{ {node} }}')
+    made, _, _ = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    given = {"x": (2, 3, 8), "d": (2, 3, 8), "b": (2, 3, 2)}
+    given = {name: -SEED.random(shape).astype("f4") if name == "d" else SEED.random(shape).astype("f4")
+             for name, shape in given.items()}  # fmt: skip
+    for expected, came in zip(ReferenceEvaluator(model).run(None, given), on_onnxruntime(made, given), strict=True):
+        np.testing.assert_allclose(came, expected, 1e-4, 1e-5)

@@ -27,7 +27,7 @@ from differential import (
     running,
     valid_nodes,
 )
-from differential.comparable import fault
+from differential.comparable import fault, stashed
 from differential.conversion import Case
 from differential.node_drafts import CONTRIB, FORMS, qualified, split, undrawn
 
@@ -278,6 +278,54 @@ def test_a_type_that_the_registry_excludes_is_no_difference(tmp_path: Path) -> N
     own = {"op": "com.microsoft.SkipSimplifiedLayerNormalization", "place": "if"}
     came = outcome(tmp_path, **own, inputs=(one, ("bfloat16", (1, 3, 4), "any"), ("bfloat16", (4,), "any")))
     assert came.startswith("refused as invalid, as ONNX's registry shows")
+
+
+def test_a_double_is_near_by_float32_behind_a_stash_type_alone(tmp_path: Path) -> None:
+    """onnxruntime's LayerNormalization takes double, ONNX's text float32; another node has to keep its digits."""
+    one = ("LayerNormalization", (("double", (2, 2, 3), "any"), ("double", (3,), "any")), (("axis", -1),), 1)
+    other = ("Exp", (("double", (4,), "any"),), (), 1)
+    case = Case(op="Identity", opset=17, more=(one, other), numbers="far", to=15)
+    built = valid_nodes.build(case)
+    model = node_models.model_of(case, built)
+    names = [value.name for value in model.graph.output]
+    assert stashed(model) == {names[1]}
+    x = np.array([100.0, 1.0, 0.01])
+    assert results.near_as_float32(x, x + 2e-3)
+    assert not results.near_as_float32(x, x + 5e-3)
+    assert not results.near(x, x + 2e-3)
+    assert conversion.compare(case, tmp_path).startswith("normalized in float32, the type of computation")
+    whole = [np.zeros(2), x, x]
+    assert conversion._within_stash(model, whole, [whole[0], x + 2e-3, x])
+    assert not conversion._within_stash(model, whole, [whole[0], x, x + 2e-3])
+
+
+def test_a_stash_type_in_a_function_or_a_body_counts() -> None:
+    fields = {"op": "LayerNormalization", "opset": 17, "attributes": (("axis", -1),)}
+    inputs = (("double", (2, 3), "any"), ("double", (3,), "any"))
+    for place in ("graph", "function", "if", "loop"):
+        case = Case(**fields, inputs=inputs, place=place)
+        model = node_models.model_of(case, valid_nodes.build(case))
+        assert {value.name for value in model.graph.output} <= stashed(model)
+
+
+def test_an_attention_is_invalid_where_onnxs_evaluator_refuses_it_too(tmp_path: Path) -> None:
+    fields = {"op": "Attention", "opset": 24, "test": "test_attention_3d_gqa_with_past_and_present", "dtype": "double"}
+    assert conversion.compare(Case(**fields, drop=2), tmp_path).startswith("refused as invalid, as ONNX's evaluator")
+    assert not conversion.compare(Case(**fields), tmp_path).startswith("refused")
+
+
+def test_tensors_without_elements_are_drawn_and_compared(tmp_path: Path) -> None:
+    sizes = {conversion.draw(random.Random(f"empty {i}")).empty for i in range(200)}
+    assert sizes == {0, 1, 2, 3, 4}
+    assert all(case.empty == 0 for case in cases("Add", 6))
+    array = np.zeros((2, 3, 2))
+    assert conversion.emptied(array, 2).shape == (0, 3, 0)
+    assert conversion.emptied(array, 0) is conversion.emptied(array, 4) is array
+    given = {"op": "Softmax", "opset": 11, "inputs": (("float", (2, 3, 4), "any"),), "empty": 4, "dims": "named"}
+    assert conversion.compare(Case(**given), tmp_path) == "equal"
+    product = (("uint8", (2, 3), "bytes"), ("uint8", (3, 4), "bytes"))
+    found = conversion.compare(Case(op="MatMulInteger", inputs=product, empty=3, opset=24, to=12), tmp_path)
+    assert found == "not valid: onnxruntime leaves the memory of a product over no elements as it is"
 
 
 # ---- chains to OpenVINO IR and DxDispatch JSON ---------------------------------------------------------------------

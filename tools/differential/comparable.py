@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
 from differential import onnx_worker, valid_nodes
@@ -41,6 +42,8 @@ def excluded(built: Built) -> str:
         for a in node.attribute:
             if a.name in rows and "of non-negative" in rows[a.name].description and min(a.ints, default=0) < 0:
                 return f"{node.op_type} takes no negative axis"
+        if node.op_type == "Celu" and any(a.name == "alpha" and a.f == 0 for a in node.attribute):
+            return "Celu divides by its alpha"
         if node.op_type == "Gemm" and not node.domain and all(name in given for name in node.input[:2]):
             stated = {a.name: a.i for a in node.attribute}
             a, b = (given[name].shape for name in node.input[:2])
@@ -51,7 +54,12 @@ def excluded(built: Built) -> str:
 
 def every_node(model: ModelProto) -> Iterator[NodeProto]:
     """Return all nodes of a model, those of functions and bodies too."""
-    waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+    yield from _nested([*model.graph.node, *(node for function in model.functions for node in function.node)])
+
+
+def _nested(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Return nodes, and those in their bodies."""
+    waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         yield node
@@ -78,8 +86,8 @@ def _writes_nothing(node: NodeProto) -> bool:
     return node.op_type in ("Cast", "CastLike", "f") and stated.get("saturate", 1) not in (0, 1) and not narrow
 
 
-MOVING = frozenset({"Constant", "Flatten", "Gather", "Identity", "Loop", "Reshape", "SequenceAt", "SequenceEmpty",
-                    "SequenceInsert", "SequenceLength", "SequenceMap", "Shape", "Squeeze", "Transpose",
+MOVING = frozenset({"Constant", "Expand", "Flatten", "Gather", "Identity", "Loop", "Reshape", "SequenceAt",
+                    "SequenceEmpty", "SequenceInsert", "SequenceLength", "SequenceMap", "Shape", "Squeeze", "Transpose",
                     "Unsqueeze"})  # fmt: skip
 """Operators that round nothing: they pass elements on, count them, or repeat what is in their bodies."""
 
@@ -87,3 +95,18 @@ MOVING = frozenset({"Constant", "Flatten", "Gather", "Identity", "Loop", "Reshap
 def rounding(model: ModelProto) -> list[str]:
     """The operators of a model that may round, in any order: where all stay, runtimes may have other kernels."""
     return sorted(node.op_type for node in every_node(model) if node.op_type not in MOVING)
+
+
+def stashed(model: ModelProto) -> set[str]:
+    """The values that come from an operator with a stash_type: its type is that of the computation."""
+    own = {one.name for one in onnx.defs.get_all_schemas_with_history() if "stash_type" in one.attributes}
+    called = {function.name for function in model.functions if _has(function.node, own)}
+    found: set[str] = set()
+    for node in model.graph.node:
+        if _has([node], own | called) or found & {name for inner in _nested([node]) for name in inner.input}:
+            found.update(node.output)
+    return found
+
+
+def _has(nodes: Iterable[NodeProto], op_types: set[str]) -> bool:
+    return any(node.op_type in op_types for node in _nested(nodes))

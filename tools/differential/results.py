@@ -66,6 +66,18 @@ def near(x: Any, y: Any) -> bool:
     return bool(np.allclose(x.astype(wide), y.astype(wide), digits, digits * 10, equal_nan=True))
 
 
+def near_as_float32(x: Any, y: Any) -> bool:
+    """Whether two results are near each other; those of double within float32's rounding of their largest element."""
+    if near(x, y):
+        return True
+    if isinstance(x, list) and isinstance(y, list):
+        return len(x) == len(y) and all(map(near_as_float32, x, y))
+    if any(not isinstance(one, np.ndarray) or one.dtype != np.float64 for one in (x, y)) or x.shape != y.shape:
+        return False
+    largest = np.abs(x[np.isfinite(x)]).max(initial=0)
+    return bool(np.allclose(x, y, 3e-5, 3e-5 * largest, equal_nan=True))
+
+
 def _distance(x: Any, y: Any) -> Any:
     """How far integers of one type are from each other: without sign, since the type itself may be too narrow."""
     high, low = (each(np.atleast_1d(x), y).astype(f"u{x.dtype.itemsize}") for each in (np.maximum, np.minimum))

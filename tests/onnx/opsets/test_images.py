@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import onnx
@@ -266,3 +267,50 @@ def test_axes_of_a_pad_may_be_int32(mode):
         made, _, _ = convert_proto(model, to)
         onnx.checker.check_model(made, full_check=True)
         np.testing.assert_array_equal(answer(made, **given), answer(model, **given))
+
+
+@pytest.mark.parametrize("dims", ["2,3,4,6", "N,3,H,W", "N,C,H,W"])
+@pytest.mark.parametrize("to", [13, 11, 1])
+def test_space_to_depth_channel_by_channel_is_a_gather_below_opset_28(to, dims):
+    """Its function body reshapes, which below opset 14 cannot state a dim of 0: an empty tensor got another shape."""
+    model = parse(28, 'y = SpaceToDepth <blocksize = 2, mode = "CRD"> (x)', f"float[{dims}] x")
+    if to == 1 and "C" in dims:
+        with pytest.raises(ConversionRefused, match="SpaceToDepth-13 has no mode='CRD'"):
+            convert_proto(model, to)
+        return
+    made, _, losses = convert_proto(model, to)
+    shapes = (
+        [(2, 3, 4, 6)] if dims[0] == "2" else [(2, 3, 4, 6), (0, 3, 4, 6), (2, 3, 0, 6), (2, 3, 4, 0), (0, 3, 0, 0)]
+    )
+    if "C" in dims:
+        assert "allowzero=1 is gone" in " ".join(losses)
+        shapes = shapes[:2]
+    else:
+        assert {node.op_type for node in made.graph.node} - {"Constant"} == {"SpaceToDepth", "Gather"}
+    for shape in shapes:
+        x = np.arange(math.prod(shape), dtype="float32").reshape(shape)
+        n, c, h, w = shape
+        expected = x.reshape(n, c, h // 2, 2, w // 2, 2).transpose(0, 1, 3, 5, 2, 4).reshape(n, 4 * c, h // 2, w // 2)
+        came = answer(made, x=x) if to > 6 else ReferenceEvaluator(made).run(None, {"x": x})[0]
+        np.testing.assert_array_equal(came, expected)
+
+
+@pytest.mark.parametrize("opset", [28, 11])
+@pytest.mark.parametrize("dims", ["2,12,4,6", "N,12,H,W", "N,C,H,W"])
+def test_depth_to_space_channel_by_channel_is_a_gather_below_opset_11(dims, opset):
+    model = parse(opset, 'y = DepthToSpace <blocksize = 2, mode = "CRD"> (x)', f"float[{dims}] x")
+    if "C" in dims and opset == 11:
+        with pytest.raises(ConversionRefused, match="DepthToSpace-1 has no mode='CRD'"):
+            convert_proto(model, 10)
+        return
+    made, _, losses = convert_proto(model, 10)
+    if "C" in dims:
+        assert "allowzero=1 is gone" in " ".join(losses)
+    else:
+        assert {node.op_type for node in made.graph.node} - {"Constant"} == {"DepthToSpace", "Gather"}
+    empty = [] if "C" in dims or dims[0] == "2" else [(0, 12, 4, 6), (2, 12, 0, 6), (2, 12, 4, 0), (0, 12, 0, 0)]
+    for shape in [(2, 12, 4, 6), *empty]:
+        x = np.arange(math.prod(shape), dtype="float32").reshape(shape)
+        n, c, h, w = shape
+        parts = x.reshape(n, c // 4, 2, 2, h, w).transpose(0, 1, 4, 2, 5, 3)
+        np.testing.assert_array_equal(answer(made, x=x), parts.reshape(n, c // 4, h * 2, w * 2))

@@ -57,7 +57,7 @@ def test_names_documentation_metadata_and_unknown_fields_stay():
     count = len(made.graph.node) - 1
     assert changes == [
         "opset 17 became 13",
-        f"graph.node[0] 'norm': LayerNormalization-17 expanded into {count} nodes by ONNX's function body",
+        f"graph.node[0] 'norm': LayerNormalization-17 expanded into {count} nodes by what ONNX says of it",
     ]
     assert losses == [f"graph.node[0] 'norm': LayerNormalization-17 is {count} nodes now, which may round differently"]
 
@@ -503,3 +503,17 @@ def test_versions_are_those_of_the_whole_registry():
     found = {name: schemas.versions(name) for name in registered}
     assert found == {name: tuple(sorted(numbers)) for name, numbers in registered.items()}
     assert schemas.versions("Minus") == ()
+
+
+@pytest.mark.parametrize("to", [5, 1])
+def test_casts_that_state_a_name_have_their_types_declared(to):
+    """Below opset 6 ONNX infers no type from a name, and its check of what reads the result fails."""
+    model = parse("""<ir_version: 9, opset_import: ["" : 17]>
+        g (double[2,3] x, double[3] s) => (double[2,3] y) { y = LayerNormalization(x, s) }""")
+    made, _, _ = convert_proto(model, to)
+    onnx.checker.check_model(made, full_check=True)
+    casts = {node.output[0]: node.attribute[0].s.decode() for node in made.graph.node if node.op_type == "Cast"}
+    assert sorted(casts.values()) == ["DOUBLE", "FLOAT"]
+    declared = {value.name: onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+                for value in made.graph.value_info}  # fmt: skip
+    assert declared == casts

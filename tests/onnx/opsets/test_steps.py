@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import re
 import sys
@@ -204,7 +205,7 @@ STEPS = cases("""
 
 11 -> 13: (float[2,3,4] x) => (float[2,3,4] y)
     y = Softmax(x)
-    Shape-13, Flatten-13, Softmax-13, Reshape-13
+    Constant-13, Constant-13, Reshape-13, Softmax-13, Reshape-13
 
 11 -> 13: (float[2,3,4] x) => (float[2,3,4] y)
     y = Hardmax<axis=2>(x)
@@ -411,9 +412,14 @@ leaves out a window that starts in the padding at the end
     -
 
 17 -> 7: (float[2,3,4] x, float[4] s) => (float[2,3,4] y)
-    y = LayerNormalization(x, s)
-    LayerNormalization: opset 7 has no LayerNormalization, which came with opset 17; ONNX's function body for \
-LayerNormalization-17 does not help: opset 7 has no ConstantOfShape, which came with opset 9
+    y = LayerNormalization<stash_type=16>(x, s)
+    LayerNormalization: opset 7 has no LayerNormalization, which came with opset 17; what ONNX says of it for \
+LayerNormalization-17 does not help: Cast-6 takes no tensor(bfloat16) as output 0 ('output')
+
+23 -> 4: (float[2,3,4] x, float[4] s) => (float[2,3,4] y)
+    y = RMSNormalization(x, s)
+    RMSNormalization: opset 4 has no RMSNormalization, which came with opset 23; ONNX's function body for \
+RMSNormalization-23 does not help: Add-1 takes no tensor(int64) as input 0 ('A')
 """)
 
 
@@ -451,6 +457,40 @@ def test_an_allowzero_whose_dims_are_the_inputs_own_goes_without_loss(n):
     assert losses == []
     x = np.zeros((n, 6), "float32")
     assert on_onnx(made, {"x": x})[0].shape == on_onnx(model, {"x": x})[0].shape == (n, 2, 3)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("to", [13, 28])
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, 1, 2, -2, -4])
+def test_softmax_of_an_empty_tensor_keeps_its_shape(axis, op, to, named):
+    """Where a Reshape states 0 it copies a dim, so that each 0 has to stand where it stood."""
+    for zeros in [*itertools.product([0, 1], repeat=4)] if named else [(0, 0, 0, 0), (0, 1, 0, 0), (1, 0, 0, 1)]:
+        shape = tuple(0 if zero else n for zero, n in zip(zeros, (2, 3, 4, 5), strict=True))
+        dims = "A,B,C,D" if named else ",".join(map(str, shape))
+        model = parse(11, f"(float[{dims}] x) => (float[{dims}] y) {{ y = {op} <axis = {axis}> (x) }}")
+        made, _, losses = convert_proto(model, to)
+        assert losses == []
+        x = np.random.default_rng(1).standard_normal(shape).astype("float32")
+        on_model, on_made = (on_onnxruntime(one, {"x": x}) for one in (model, made))
+        np.testing.assert_allclose(on_made[0], on_model[0], 1e-6)
+        assert on_made[0].shape == shape
+
+
+@pytest.mark.parametrize(("dims", "axis"), [("[2,3,4]", 4), ("[2,3,4]", -5), ("", 1)])
+def test_a_softmax_over_an_axis_that_is_none_is_refused(dims, axis):
+    model = parse(11, f"(float{dims} x) => (float{dims} y) {{ y = Softmax <axis = {axis}> (x) }}")
+    with pytest.raises(ConversionRefused, match=rf"the model is invalid: Softmax has the axes \[{axis}\]"):
+        convert_proto(model, 13)
+
+
+def test_a_ratio_that_dropout_12_excludes_is_left_out():
+    """What does not train is the identity; onnxruntime refuses a ratio of 1 all the same."""
+    model = parse(11, "(float[2,3,4] x) => (float[2,3,4] y) { y = Dropout <ratio: float = 1.0> (x) }")
+    made, _, losses = convert_proto(model, 18)
+    assert [len(node.input) for node in made.graph.node] == [1]
+    assert losses == []
+    np.testing.assert_array_equal(on_onnxruntime(made, {"x": X})[0], X)
 
 
 def test_the_table_of_steps_is_what_the_tool_makes():

@@ -11,7 +11,8 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
 from minuend.onnx.graphs.nesting import fill_in, graphs
 from minuend.onnx.graphs.scope import MAIN
-from minuend.onnx.opsets import schemas
+from minuend.onnx.opsets import attention, schemas
+from minuend.onnx.opsets.inputs import given
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Scope
 
@@ -24,7 +25,7 @@ WIDER = dict.fromkeys(WHOLE, onnx.TensorProto.DOUBLE) | {
 """The type that holds the squares and sums of numbers of another."""
 MASKED = 2
 """The mode of Attention whose fourth output has the mask in it, before the softmax."""
-NORMALIZING = frozenset({"GroupNormalization", "LayerNormalization", "MeanVarianceNormalization"})
+NORMALIZING = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
 """Operators in whose bodies ONNX takes the square of the mean from the mean of the squares."""
 EXACT = frozenset({"CastLike", "CenterCropPad", "SequenceMap", "Trilu"})
 """Operators whose bodies only move elements, or cast them as they do: nothing is rounded another way."""
@@ -36,38 +37,29 @@ def bodies(node: NodeProto, opset: int, scope: Scope, *, rising: bool) -> Iterat
     Args:
         rising: bodies of newer opsets first.
     """
+    if node.op_type in OWN:
+        since, text = OWN[node.op_type](node, scope)
+        yield onnx.parser.parse_function(text), since, "what ONNX says of it"
+        return
     op: Any = schemas.schema(node.op_type, opset)  # onnx's type hints lack its versioned bodies
     for version in sorted(op.all_function_opset_versions, reverse=rising):
         if version > opset:
             continue
         function = _body(op, version, node, scope)
-        if function is not None and function.node:
+        if function is not None:
             stated = next((i.version for i in function.opset_import if i.domain in MAIN), version)
             yield function, stated, "ONNX's function body"
-    if node.op_type in OWN:
-        since, text = OWN[node.op_type](node, scope)
-        yield onnx.parser.parse_function(text), since, "what ONNX says of it"
 
 
 def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto | None:
-    if version in op.function_opset_versions:
-        data = op.get_function_with_opset_version(version)
-    elif schemas.refers(node):
-        return None  # the body is made for the values of the attributes
-    else:
-        types = [(scope.type(name) or TypeProto()).SerializeToString() for name in node.input]
-        plain = copy.deepcopy(node)
-        plain.domain = ""
-        try:
-            data = op.get_context_dependent_function_with_opset_version(version, plain.SerializeToString(), types)
-        except (RuntimeError, ValueError):
-            return None
-    function = FunctionProto()
-    function.ParseFromString(data)
+    """ONNX's function body for a node, corrected where it says otherwise than the operator's text."""
+    function = _stored_body(op, version, node, scope)
+    if function is None or not function.node:  # ONNX makes none of nodes for some attributes
+        return None
+    _with_sizes(function, node, scope)
+    _with_own_constants(function)
     if node.op_type in NORMALIZING:
         _by_deviations(function)
-    if node.op_type == "LayerNormalization":
-        _broadcast_to_the_input(function)
     if node.op_type == "Softplus":
         _by_the_magnitude(function)
     if node.op_type == "Celu":
@@ -79,6 +71,96 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
     elif element in WIDER and (node.op_type == "ReduceL2" or element not in WHOLE):  # ReduceLogSum-28 takes no integers
         _widened(function, WIDER[element])
     return function
+
+
+def _stored_body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto | None:
+    """The function body that the package onnx has for a node."""
+    if version in op.function_opset_versions:
+        data = op.get_function_with_opset_version(version)
+    elif schemas.refers(node):
+        return None  # the body is made for the values of the attributes
+    else:
+        types = [(scope.type(name) or TypeProto()).SerializeToString() for name in node.input]
+        plain = copy.deepcopy(node)
+        plain.domain = ""
+        if node.op_type == "Attention":  # for whose stated heads the body reshapes inputs of rank 4 as well
+            attention.without_heads(plain, scope)
+        try:
+            data = op.get_context_dependent_function_with_opset_version(version, plain.SerializeToString(), types)
+        except (RuntimeError, ValueError):
+            return None
+    function = FunctionProto()
+    function.ParseFromString(data)
+    return function
+
+
+def _with_own_constants(function: FunctionProto) -> None:
+    """Let the bodies in a function body have constants of their own, where they read the function's.
+
+    Inference takes no axes from the graph around a body, so that the shapes of what it gives out stay unknown.
+    """
+    constants = {node.output[0]: node for node in function.node if node.op_type == "Constant"}
+    for node in function.node:
+        for _, body in graphs(node):
+            own = {name: f"{name}_in_{node.op_type}" for name in constants if any(name in n.input for n in body.node)}
+            copies = [copy.deepcopy(constants[name]) for name in own]
+            for inner in body.node:
+                inner.input[:] = [own.get(name, name) for name in inner.input]
+            for one in copies:
+                one.output[0] = own[one.output[0]]
+            rows = [*copies, *(copy.deepcopy(inner) for inner in body.node)]
+            del body.node[:]
+            body.node.extend(rows)
+
+
+def _with_sizes(function: FunctionProto, node: NodeProto, scope: Scope) -> None:
+    """State the size of the last dim where a body splits the heads of an input or joins those of its output, if known.
+
+    ONNX's bodies state -1 for it, which says nothing where another dim is 0, as of an empty batch.
+    """
+    nodes = {output: inner for inner in function.node for output in inner.output}
+    actual = dict(zip(function.input, node.input, strict=False))
+    rows: list[NodeProto] = []
+    for inner in function.node:
+        shape = nodes.get(inner.input[1]) if inner.op_type == "Reshape" else None
+        if shape is not None and shape.op_type == "Concat" and _number(nodes.get(shape.input[-1])) == -1:
+            heads = _number(nodes.get(shape.input[-2])) or 0
+            split = _last(actual.get(inner.input[0], ""), scope) // heads if heads > 0 else 0
+            if size := _joined(node, scope) if inner.output[0] == function.output[0] else split:
+                rows += _stated(inner, shape, size)
+        rows.append(inner)
+    others = copy.deepcopy(rows)
+    del function.node[:]
+    function.node.extend(others)
+
+
+def _joined(node: NodeProto, scope: Scope) -> int:
+    """The last dim of what attention gives out: as many values as V's heads have, for each head of Q; 0 if unknown."""
+    queries, keys = (schemas.attribute(node, f"{name}_num_heads", 0) for name in ("q", "kv"))
+    return _last(node.input[2], scope) // keys * queries if keys > 0 else 0
+
+
+def _stated(reshape: NodeProto, shape: NodeProto, size: int) -> list[NodeProto]:
+    """The shape of a Reshape, which reads it from now on, with a size in the place of its last number."""
+    base = reshape.output[0]
+    last = onnx.helper.make_node("Constant", [], [f"{base}_last"], value_ints=[size])
+    whole = onnx.helper.make_node("Concat", [*shape.input[:-1], f"{base}_last"], [f"{base}_shape"], axis=0)
+    reshape.input[1] = f"{base}_shape"
+    return [last, whole]
+
+
+def _number(node: NodeProto | None) -> int | None:
+    """The whole number that a Constant node makes a list of."""
+    stated = [] if node is None or node.op_type != "Constant" else [a.t for a in node.attribute if a.name == "value"]
+    if not stated or stated[0].data_type != onnx.TensorProto.INT64 or list(stated[0].dims) != [1]:
+        return None
+    return int(onnx.numpy_helper.to_array(stated[0])[0])
+
+
+def _last(name: str, scope: Scope) -> int:
+    """The size of a value's last dim; 0 where it is unknown, or 0."""
+    shape = scope.shape(name) if name else None
+    return shape[-1] if shape and isinstance(shape[-1], int) else 0
 
 
 def _widened(function: FunctionProto, to: int) -> None:
@@ -161,34 +243,15 @@ def _with_scalars(function: FunctionProto) -> None:
                 del a.t.dims[:]
 
 
-def _broadcast_to_the_input(function: FunctionProto) -> None:
-    """Let the scale and the bias of LayerNormalization broadcast to its input, as its text says.
-
-    ONNX's body makes one row of each, and multiplies rows of the normalized axes with it. That fails for a scale over
-    other axes, and gives other numbers for one of [5,1] where two axes of the input have 5 elements.
-    """
-    nodes = {node.output[0]: node for node in function.node}
-    if "Scale2D" not in nodes:
-        return
-    last = nodes[nodes["Y"].input[0]]  # of scale and bias, and laid out as the input after it
-    renamed = {"NormalizedT": "Restored", "Scale2D": "Scale", "B2D": "B"}
-    for node in (nodes["Scaled"], last):
-        for i, name in enumerate(node.input):
-            node.input[i] = renamed.get(name, name)
-    last.output[0] = "Y"
-    whole = onnx.helper.make_node("Reshape", ["NormalizedT", "XShape"], ["Restored"])
-    rows = [whole if node.output[0] == "Scale2D" else node for node in function.node if node.output[0] != "B2D"]
-    others = [copy.deepcopy(node) for node in rows if node is not nodes["Y"]]
-    del function.node[:]
-    function.node.extend(others)
-
-
-def check(node: NodeProto, scope: Scope) -> None:
+def check(node: NodeProto, opset: int, scope: Scope) -> None:
     """Check what a function body takes for granted.
 
     Raises:
-        Refusal: a flag that is neither 0 nor 1, or pairs of an odd number of elements.
+        Refusal: a flag that is neither 0 nor 1, pairs of an odd number of elements, or an Attention whose inputs do not
+            belong together.
     """
+    if node.op_type == "Attention":
+        attention.check(node, opset, scope)
     for a in node.attribute:
         if a.name in schemas.FLAGS and not a.ref_attr_name:
             schemas.flag(node, a.name)
@@ -207,8 +270,10 @@ _OVERFLOWING = {
 }
 
 
-def losses(node: NodeProto, scope: Scope) -> list[str]:
+def losses(node: NodeProto, opset: int, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
+    if "stash_type" in schemas.schema(node.op_type, opset).attributes:
+        return _narrowed(node, scope)
     if node.op_type in _OVERFLOWING and scope.element(node.input[0]) in WHOLE:
         return [_OVERFLOWING[node.op_type]]
     if node.op_type == "ReduceLogSumExp" and scope.element(node.input[0]) in WHOLE:
@@ -221,6 +286,25 @@ def losses(node: NodeProto, scope: Scope) -> list[str]:
         return []
     masked = "the fourth output of Attention is -inf where a mask excludes, as ONNX has it"
     return [f"{masked}; onnxruntime's Attention gives the lowest number of the type there"]
+
+
+def _narrowed(node: NodeProto, scope: Scope) -> list[str]:
+    """That an operator of double computes in float32: its text says so, and onnxruntime's kernels do not."""
+    double = scope.element(node.input[0]) == onnx.TensorProto.DOUBLE
+    if not double or schemas.attribute(node, "stash_type", onnx.TensorProto.FLOAT) != onnx.TensorProto.FLOAT:
+        return []
+    return [f"{node.op_type} of double normalizes in float32, as its stash_type=1 says; a kernel may do it in double"]
+
+
+def declare_ranks(body: GraphProto, scope: Scope) -> None:
+    """Declare the types and ranks of what a body gives out, where they are known.
+
+    ONNX's bodies leave them out. onnxruntime infers them from opset 14 on alone, and runs no Scan without them.
+    """
+    for value in body.output:
+        element, rank = scope.element(value.name), scope.rank(value.name)
+        if element and rank is not None and value.type.WhichOneof("value") is None:
+            value.type.CopyFrom(onnx.helper.make_tensor_type_proto(element, [None] * rank))
 
 
 _SEALED = "minuend.converted"
@@ -344,5 +428,51 @@ def _trilu(node: NodeProto, scope: Scope) -> tuple[int, str]:
     )
 
 
-OWN = {"Trilu": _trilu}
-"""Operators that ONNX has no body for: the opset of the nodes and the function, in ONNX's text."""
+def _layer_normalization(node: NodeProto, scope: Scope) -> tuple[int, str]:
+    """LayerNormalization by the equations of its text.
+
+    ONNX's body lays the input out as rows, and the scale and the bias as one row. That fails for a scale over other
+    axes, gives other numbers for one of [5,1] where two axes of the input have 5 elements, and loses the shape of an
+    empty tensor. Its variance is the mean of squares less the square of the mean, of which rounding may leave nothing.
+    """
+    number = schemas.attribute(node, "stash_type", onnx.TensorProto.FLOAT)
+    if number not in (onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16):  # the types that its mean can have
+        raise Refusal(f"LayerNormalization has stash_type={number}; expected 1 (float32) or 16 (bfloat16)")
+    axis, rank = schemas.attribute(node, "axis", -1), scope.rank(node.input[0])
+    if axis < 0 or rank is not None:
+        first = axis if axis < 0 else axis - (rank or 0)
+        axes = f"axes = Constant <value_ints: ints = {[*range(first, 0)]}> ()"
+    else:
+        axes = f"""begin = Constant <value_int: int = {axis}> ()
+            one = Constant <value_int: int = 1> ()
+            shape = Shape(X)
+            rank = Size(shape)
+            axes = Range(begin, rank, one)"""
+    alike = scope.element(node.input[0]) == number
+    x, normalized = ("X", "rounded") if alike else ("x", "normalized")
+    biased = f"scaled = Mul({normalized}, Scale)\n Y = Add(scaled, B)"
+    return (
+        18,
+        f"""
+        <domain: "", opset_import: ["" : 18]>
+        LayerNormalization <epsilon> (X, Scale, B) => (Y, Mean, InvStdDev) {{
+            {axes}
+            x = Cast <to: int = {number}> (X)
+            Mean = ReduceMean({x}, axes)
+            deviation = Sub({x}, Mean)
+            square = Mul(deviation, deviation)
+            variance = ReduceMean(square, axes)
+            least_float = Constant <value_float: float = @epsilon> ()
+            least = Cast <to: int = {number}> (least_float)
+            above_0 = Add(variance, {"least_float" if number == onnx.TensorProto.FLOAT else "least"})
+            root = Sqrt(above_0)
+            rounded = Div(deviation, root)
+            normalized = CastLike(rounded, X)
+            {biased if given(node, 2) else f"Y = Mul({normalized}, Scale)"}
+            InvStdDev = Reciprocal(root)
+        }}""",
+    )
+
+
+OWN = {"LayerNormalization": _layer_normalization, "Trilu": _trilu}
+"""Operators that ONNX has no body for, or not for every input: the opset of the nodes, and the function in its text."""

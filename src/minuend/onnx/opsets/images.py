@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import NodeProto
 
+from minuend.onnx.opsets.fold import Array
 from minuend.onnx.opsets.inputs import axes_in, constant, given, outputs, put, rank_of, set_inputs
 from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_attribute
 from minuend.onnx.opsets.scope import Builder
@@ -324,3 +325,39 @@ def upsample_to_resize(node: NodeProto, new: Builder) -> None:
     """Upsample takes no scales below 1, computed ones neither."""
     new.scope.enlarging.add(given(node, 1))
     node.op_type = "Resize"
+
+
+@step("SpaceToDepth", at=(28, 13))
+def depth_by_blocks(node: NodeProto, new: Builder) -> None:
+    """Version 13 puts the places in a block before the channels; CRD takes them from there, channel by channel."""
+    order = _order(node, 13, 1, new)
+    if order is None:
+        return
+    found, output = new.keep(node, "by_blocks")
+    new.add("Gather", [found, new.constant("order", order.T.reshape(-1))], output=output, axis=1)
+
+
+@step("DepthToSpace", at=(11, 1))
+def space_by_blocks(node: NodeProto, new: Builder) -> None:
+    """Version 1 takes the places in a block before the channels, where CRD has them channel by channel."""
+    order = _order(node, 1, attribute(node, "blocksize") ** 2, new)
+    if order is not None:
+        places = order.reshape(order.shape[::-1]).T.reshape(-1)
+        set_inputs(node, [new.add("Gather", [node.input[0], new.constant("order", places)], "by_blocks", axis=1)])
+
+
+def _order(node: NodeProto, version: int, share: int, new: Builder) -> Array | None:
+    """The numbers of channels, a row for each place in a block; ``None`` for mode DCR, which is the older version's.
+
+    Args:
+        share: the number of channels of the input for one of them.
+    """
+    mode, block = attribute(node, "mode", b"DCR"), attribute(node, "blocksize")
+    drop_attribute(node, "mode")
+    if mode == b"DCR":
+        return None
+    dims = new.scope.shape(node.input[0])
+    channels = dims[1] if dims is not None and len(dims) == 4 else None
+    if mode != b"CRD" or not isinstance(channels, int) or block < 1 or channels % share:
+        raise Refusal(f"{node.op_type}-{version} has no mode={mode.decode('utf-8', 'replace')!r}")
+    return np.arange(channels // share * block * block).reshape(block * block, -1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto
 
-from minuend.core.shapes import Shape, none, same
+from minuend.core.shapes import Shape, none, same, static
 from minuend.errors import ShapeError
 from minuend.onnx.opsets.fold import elements
 from minuend.onnx.opsets.inputs import (
@@ -154,9 +156,10 @@ def without_mask(node: NodeProto, new: Builder) -> None:
 @step("Dropout", at=(10, 12))
 def dropout_to_input(node: NodeProto, new: Builder) -> None:
     outputs(node, 1, new)
-    ratio = new.constant("ratio", attribute(node, "ratio", 0.5), np.float32)
+    ratio = attribute(node, "ratio", 0.5)
     drop_attribute(node, "ratio")
-    set_inputs(node, [node.input[0], ratio])
+    if 0 <= ratio < 1:  # version 12 takes no other, and what does not train is the identity
+        set_inputs(node, [node.input[0], new.constant("ratio", ratio, np.float32)])
 
 
 @step("Dropout", at=(12, 10))
@@ -183,15 +186,33 @@ def dropout_to_attribute(node: NodeProto, new: Builder) -> None:
 def softmax_unflattened(node: NodeProto, new: Builder) -> None:
     """Version 11 flattens to two dims at axis; where axis is the last, that is one axis anyway."""
     axis, rank = attribute(node, "axis", 1), new.scope.rank(node.input[0])
-    drop_attribute(node, "axis")
-    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
-        set_attribute(node, "axis", -1)
-        return
-    shape = new.add("Shape", [node.input[0]], "shape")
-    set_inputs(node, [new.add("Flatten", [node.input[0]], "flat", axis=axis)])
     set_attribute(node, "axis", -1)
-    flat, output = new.keep(node, "flat_result")
-    new.add("Reshape", [flat, shape], output=output)
+    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
+        return
+    shape, merged = _merged(node, axis, new)
+    set_inputs(node, [new.add("Reshape", [node.input[0], merged], "merged")])
+    result, output = new.keep(node, "merged_result")
+    new.add("Reshape", [result, shape], output=output)
+
+
+def _merged(node: NodeProto, axis: int, new: Builder) -> tuple[str, str]:
+    """The shape of an input, and the same one with the dims from an axis on in its last, and 1 in place of the others.
+
+    A dim of 0 stays 0, since Reshape-13 copies the input's dim for a 0: of an empty tensor both shapes are right.
+    """
+    x, dims = node.input[0], new.scope.shape(node.input[0])
+    if dims is not None and all(isinstance(dim, int) for dim in dims):
+        sizes = static(dims)
+        (at,) = axes_in(node, [axis], len(sizes))
+        merged = [*sizes[:at], *(min(n, 1) for n in sizes[at:-1]), math.prod(sizes[at:])]
+        return new.constant("shape", sizes), new.constant("merged", merged)
+    shape = new.add("Shape", [x], "shape")
+    begin, start, last, end = (new.constant("at", [n]) for n in (0, axis, -1, np.iinfo(np.int64).max))
+    slices = ((begin, start), (start, last), (start, end))
+    before, between, every = (new.add("Slice", [shape, *ends], "dims") for ends in slices)
+    ones = new.add("Min", [between, new.constant("one", [1])], "ones")
+    product = new.add("ReduceProd", [every], "product", axes=[0], keepdims=1)
+    return shape, new.add("Concat", [before, ones, product], "merged", axis=0)
 
 
 @step("Softmax", "LogSoftmax", "Hardmax", at=(13, 11))

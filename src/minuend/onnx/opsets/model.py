@@ -97,6 +97,19 @@ def main_opset(imports: Iterable[OperatorSetIdProto], where: str, fallback: int 
     return seen.get("", fallback)
 
 
+CAST_BY_NUMBER = 6
+"""The first opset whose Cast states its type by a number; ONNX infers nothing from a name."""
+
+
+def declare_casts(graph: GraphProto) -> None:
+    """Declare the types that the Casts of an old opset state by their names; without them ONNX's check finds faults."""
+    declared = {value.name for value in (*graph.value_info, *graph.output)}
+    for node in graph.node:
+        if node.op_type == "Cast" and node.domain in MAIN and node.output[0] not in declared:
+            for name, type_ in schemas.stated_by_name(node).items():
+                graph.value_info.add(name=name).type.CopyFrom(type_)
+
+
 @dataclass
 class _Work:
     """One conversion under way."""
@@ -139,6 +152,8 @@ class _Work:
             self.tidy()
             for holder in holders(self.model):
                 self.hoist(holder)
+                if self.after < CAST_BY_NUMBER and not isinstance(holder, FunctionProto):
+                    declare_casts(holder)
 
     def hoist(self, holder: Holder) -> None:
         """Make initializers of Constant nodes whose type the opset's Constant does not take."""

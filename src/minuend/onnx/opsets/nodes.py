@@ -10,7 +10,7 @@ from onnx import NodeProto
 
 from minuend.onnx.graphs.nesting import graphs
 from minuend.onnx.graphs.scope import MAIN
-from minuend.onnx.opsets import expand, images, meanings, schemas, steps, subtraction, to_inputs  # noqa: F401 (steps)
+from minuend.onnx.opsets import attention, expand, images, meanings, schemas, steps, subtraction, to_inputs  # noqa: F401 (steps)
 from minuend.onnx.opsets.schemas import Refusal
 from minuend.onnx.opsets.scope import Builder, Scope, learn
 
@@ -130,13 +130,14 @@ class Way:
                 copies = [copy.deepcopy(x) for x in replace(self, given={}, depth=self.depth + 1).onward(inner).nodes]
                 del body.node[:]
                 body.node.extend(copies)
+                expand.declare_ranks(body, self.scope)
 
     def expanded(self, node: NodeProto, why: str) -> Outcome:
         """Put a function body in a node's place that no step takes further, for a reason."""
         title = f"{node.op_type}-{schemas.version_in(node.op_type, self.before)}"
         base = node.name or next((name for name in node.output if name), node.op_type)
         trouble = ""
-        expand.check(node, self.scope)
+        expand.check(node, self.before, self.scope)
         node = expand.sealed(node)
         for function, opset, whose in expand.bodies(node, self.before, self.scope, rising=self.after > self.before):
             way = replace(self, before=opset)
@@ -149,7 +150,7 @@ class Way:
             except Refusal as reason:
                 trouble = trouble or f"; {whose} for {title} does not help: {reason}"
                 continue
-            result.losses += expand.losses(node, self.scope)
+            result.losses += expand.losses(node, self.before, self.scope)
             result.expanded.insert(0, (node.op_type, int(title.rpartition("-")[2]), len(result.nodes), whose))
             return result
         raise Refusal(why + trouble, node.op_type if trouble else "")

@@ -152,14 +152,12 @@ def invalid(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None
         return wrong + ("" if domain else _history(node, opset))
     if node.op_type == "Constant" and opset < 9:
         return ""
-    stated = _stated_by_name(node, opset)
+    stated = stated_by_name(node) if node.op_type == "Cast" and opset < 6 else {}
     return _mistyped(node, schema(node.op_type, opset, domain), lambda name: stated.get(name) or types(name), None)
 
 
-def _stated_by_name(node: NodeProto, opset: int) -> dict[str, TypeProto]:
+def stated_by_name(node: NodeProto) -> dict[str, TypeProto]:
     """Return the type that a Cast below opset 6 states by its name, which ONNX's inference does not read."""
-    if node.op_type != "Cast" or opset >= 6:
-        return {}
     numbers = dict(TensorProto.DataType.items())
     to = next((numbers.get(a.s.decode("utf-8", "replace").upper(), 0) for a in node.attribute if a.name == "to"), 0)
     return {node.output[0]: make_tensor_type_proto(to, None)} if to and node.output else {}
