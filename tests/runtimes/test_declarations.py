@@ -31,6 +31,8 @@ MODELS = {
     "control flow": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { s = ReduceMax <keepdims = 0> (a) "
     "t = Greater(s, s) c = If(t) <then_branch = yes () => (int32[2,3] d) { d = Sub(a, b) }, "
     "else_branch = no () => (int32[2,3] e) { e = Identity(a) }> }",
+    "deprecated operator": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64[1,1] i = {0}, int32[1,1] u = {5}> "
+    "{ d = Sub(a, b) c = Scatter(d, i, u) }",
     "Loop": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64 n = {1}, bool yes = {1}> { c = Loop(n, yes, a) "
     "<body = round (int64 i, bool go, int32[2,3] x) => (bool on, int32[2,3] y) { on = Identity(go) y = Sub(x, b) }> }",
     "Scan": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { d = Sub(a, b) c = Scan <num_scan_inputs = 1, "

@@ -9,10 +9,12 @@ import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from onnx import ModelProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import within
+from minuend.onnx.graphs.scope import read_opsets
+from minuend.onnx.opsets import schemas
 
 Check = Callable[[ModelProto], bool]
 
@@ -58,6 +60,21 @@ def _has_operator(model: ModelProto, name: str) -> bool:
     return any(node.op_type == name for graph in within(model.graph) for node in graph.node)
 
 
+def _has_deprecated(model: ModelProto) -> bool:
+    """Whether a node is of an operator that its opset deprecates, and that no function stands for."""
+    opsets = read_opsets(model.opset_import)
+    return any(_is_deprecated(node, opsets) for graph in within(model.graph) for node in graph.node)
+
+
+def _is_deprecated(node: NodeProto, opsets: Mapping[str, int]) -> bool:
+    domain = schemas.domain_of(node.domain)
+    opset = opsets.get(domain, 0)
+    if not 0 < opset <= schemas.newest(domain) or schemas.version_in(node.op_type, opset, domain) is None:
+        return False
+    op = schemas.schema(node.op_type, opset, domain)
+    return op.deprecated and not (op.has_function or op.has_context_dependent_function)
+
+
 DECLARED: Mapping[str, Check] = MappingProxyType({
     "input without shape": lambda model: not all(map(_has_shape, _inputs(model))),
     "input dim without name": lambda model: any(map(_has_nameless_dim, _inputs(model))),
@@ -69,6 +86,7 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "local function": lambda model: bool(model.functions),
     "Reshape to known sizes, of open ones": _states_sizes,
     "control flow": lambda model: len([*within(model.graph)]) > 1,
+    "deprecated operator": _has_deprecated,
     "Loop": lambda model: _has_operator(model, "Loop"),
     "Scan": lambda model: _has_operator(model, "Scan"),
 })  # fmt: skip

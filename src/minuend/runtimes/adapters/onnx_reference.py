@@ -17,6 +17,10 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
+    "deprecated operator": (
+        "unknown",
+        "ONNX's evaluator lacks some operators that their opset deprecates, such as Scatter from opset 11 on",
+    ),
     "unimported": ("not-implemented", "ONNX's evaluator wants every domain imported"),
     "unsorted": ("not-implemented", "ONNX's evaluator runs nodes in the order of the file, which cannot be run"),
     "captured": ("not-implemented", "ONNX's evaluator runs nodes in the order of the file, which cannot be run"),

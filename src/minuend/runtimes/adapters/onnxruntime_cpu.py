@@ -21,6 +21,11 @@ SWITCHES = {
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+STRICT = {
+    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+}
+"""What it does not take of a model: the verdict, and why."""
+
 BFLOAT16_OUT = False
 NARROW_CONSTANTS = "as values"
 """It has no kernels for float16 of most operators and puts conversions around them, which it removes again between two:

@@ -16,10 +16,11 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
+    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "operand of uint32 in uint64_data": (
         "unknown",
         "the provider takes some uint32 in uint64_data for 0; store it as raw_data, as minuend fix does",
-    )
+    ),
 }
 """Ways to store constants that it does not read: the verdict, and why."""
 

@@ -22,6 +22,11 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+STRICT = {
+    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+}
+"""What it does not take of a model: the verdict, and why."""
+
 BFLOAT16_OUT = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.3": (25, 13), "1.30.0": (26, 13)}

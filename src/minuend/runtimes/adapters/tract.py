@@ -16,6 +16,10 @@ RULES = None
 
 _TYPED = "tract reads no uint64_data; store it as raw_data, as minuend fix does"
 STRICT = {
+    "deprecated operator": (
+        "unknown",
+        "tract refuses some operators that their opset deprecates, such as Upsample from opset 10 on",
+    ),
     "input dim without name": ("not-implemented", "tract needs a name or a size of every dim of an input"),
     "input without shape": ("not-implemented", "tract needs the shape of every input"),
     "output that is an input": ("not-implemented", "tract gives no input back as an output"),

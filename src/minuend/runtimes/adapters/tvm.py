@@ -17,6 +17,10 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
+    "deprecated operator": (
+        "unknown",
+        "TVM refuses some operators that their opset deprecates, such as Scatter from opset 11 on",
+    ),
     "input without shape": ("not-implemented", "TVM needs the shape of every input"),
     "Loop": ("not-implemented", "TVM has no Loop"),
     "Scan": ("not-implemented", "TVM has no Scan"),
