@@ -571,6 +571,10 @@ MODELS = (
         "differential.invalid_models:convert_proto", lambda own, model, to: model),
         {"what": "the attribute 'nonsense' of another version"}),
     Break("convert-invalid", "all is refused", _around("differential.invalid_models:convert_proto", _refusing), {}),
+    Break("convert-invalid", "check finds no invalid node", _result("minuend.onnx.graphs.faults:fault", lambda _: ""),
+        {"what": "the attribute 'nonsense' of another version"}),
+    Break("convert-invalid", "check finds an invalid node everywhere", _result(
+        "minuend.onnx.graphs.faults:fault", lambda _: "graph.node[0]"), {}),
     Break("ir", "a harmed file is refused for nothing", _refuses("minuend.openvino.model:read"), {"harm": 8}),
     Break("ir", "operands are turned", _around("minuend:convert", _of_another), {}),
     Break("ir", "all is refused", _around("minuend:convert", _refusing), {}),
