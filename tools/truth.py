@@ -366,6 +366,9 @@ class Trial:
     def _truth(self, finding: Finding) -> Truth:
         if self.exact is not None and all(map(alike, self.answers, self.exact.answers)):
             return self.exact.truth(finding)
+        if finding.verdict == "invalid":
+            refused = next((one.message for one in self.answers if isinstance(one, Refused)), "")
+            return Truth(NOT_RUN, refused) if refused else Truth(UNCLEAR, "the model is invalid, and it runs")
         place = place_of(self.model, finding.location)
         if place.inside:
             barriers = barred(place, finding.dtype)

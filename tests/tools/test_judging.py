@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 import pytest
 import truth
-from truth import DIFFERENT, FINE, MASKED, NOT_RUN, REFUSED, Tally, Trial
+from truth import DIFFERENT, FINE, MASKED, NOT_RUN, REFUSED, UNCLEAR, Tally, Trial
 
 import minuend as mn
 from minuend.runtimes.running import Runtime
@@ -88,8 +88,16 @@ def test_a_model_is_refused_for_its_subtraction_or_for_another_node(runtimes):
     small = np.array([1, 2], ml_dtypes.bfloat16)
     text = "(bfloat16[2] x, float[2] z) => (bfloat16[2] y, float[2] w) { y = Sub(x, x) w = Exp(z) }"
     assert happened(runtimes["onnxruntime-cpu"], text, x=small, z=X[:2]) == REFUSED
+    text = "(float[2] x, bfloat16[2] z) => (float[2] y, bfloat16[2] w) { y = Sub(x, x) w = Exp(z) }"
+    assert happened(runtimes["onnxruntime-cpu"], text, x=X[:2], z=small) == NOT_RUN
+
+
+def test_a_model_that_is_called_invalid_is_run_as_it_is(runtimes):
     text = "(float[2] x) => (float[3] y) <int64[1] s = {3}> { d = Sub(x, x) y = Expand(d, s) }"
     assert happened(runtimes["onnxruntime-cpu"], text, x=X[:2]) == NOT_RUN
+    text = "(float[2] x) => (float[2] y) { d = Sub(x, x) y = Relu <alpha = 1> (d) }"
+    assert happened(runtimes["onnxruntime-cpu"], text, x=X[:2]) == NOT_RUN
+    assert happened(runtimes["openvino-cpu"], text, x=X[:2]) == UNCLEAR
 
 
 def test_barriers_tell_of_a_body(runtimes):

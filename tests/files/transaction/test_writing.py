@@ -20,7 +20,7 @@ from minuend.core.elements import TYPES
 from minuend.errors import MinuendError
 from minuend.files import Result, write_tensors
 from minuend.files.streaming import regions
-from minuend.files.transaction import writing
+from minuend.files.transaction import parts, writing
 from minuend.files.transaction.output_paths import place_of
 from minuend.files.transaction.writing import atomic, together, within_folder
 
@@ -305,7 +305,7 @@ def test_an_input_that_is_a_pipe_is_no_output(tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys
-from minuend.files.transaction import writing
+from minuend.files.transaction import parts, writing
 with writing.together(sys.argv[1:]) as streams:
     for stream in streams:
         stream.write(b"half"); stream.flush()
@@ -588,3 +588,16 @@ def test_a_pipe_takes_nothing_from_a_library_that_wants_a_path(tmp_path: Path) -
     with pytest.raises(MinuendError) as caught, within_folder(str(tmp_path / "a"), [str(tmp_path / "a")]):
         pass
     assert "is also an input" in str(caught.value)
+
+
+def test_a_part_that_is_made_as_ctrl_c_comes_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(parts.Raw):
+        def __init__(self, *given: object, **named: object) -> None:
+            super().__init__(*given, **named)  # type: ignore[arg-type]
+            self.close()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(parts, "Raw", Interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic(str(tmp_path / "o.npy")):
+        raise AssertionError("it was opened")
+    assert names(tmp_path) == []

@@ -83,11 +83,36 @@ def test_a_shape_that_is_declared_otherwise_is_no_fault_for_runtimes_warn_of_it(
     assert fault(walk(read(model)), ["Sub"]) == ""
 
 
+def test_a_judged_node_s_own_types_are_no_fault_of_the_if_around_it() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (uint8[2] x, bool c) => (uint8[2] z) { z = If(c) <
+        then_branch = t () => (uint8[2] u) { u = Sub(x, x) }, else_branch = e () => (uint8[2] v) { v = Abs(x) }> }"""
+    )
+    assert fault(walk(read(model)), ["Sub"]) == ""
+
+
 def test_what_inference_does_not_know_of_old_operators_is_no_fault() -> None:
     model = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["" : 5]> g (float x, int64 n, bool t) => (float y, float[2] z) {
         y, z = Loop(n, t, x) <body = b (int64 i, bool go, float s) => (bool on, float u, v) {
             v = Abs(x) on = Identity(go) u = Identity(s) }> }"""
+    )
+    assert fault(walk(read(model)), ["Sub"]) == ""
+
+
+def test_what_inference_does_not_know_behind_a_judged_node_is_no_fault() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]> g (uint8[2] x, int64 n, bool t) => (uint8[1,2] z, uint8[1,2] w) {
+        z = Loop(n, t) <body = b (int64 i, bool go) => (bool on, v) { v = Sub(x, x) on = Identity(go) }>
+        w = Identity(z) u = Identity(x) }"""
+    )
+    assert fault(walk(read(model)), ["Sub"]) == ""
+
+
+def test_a_map_is_of_the_type_that_the_schema_states() -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13, "ai.onnx.ml" : 1]> g (map(int64, float[N]) x) => (float[1,N] z) {
+        z = ai.onnx.ml.CastMap(x) }"""
     )
     assert fault(walk(read(model)), ["Sub"]) == ""
 

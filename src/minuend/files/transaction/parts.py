@@ -27,12 +27,17 @@ class Part:
     stream: BinaryIO = field(init=False)
     _lock: int | None = None
 
-    def __post_init__(self) -> None:
+    def open(self) -> None:
+        """Make the file; where that is interrupted, :meth:`remove` knows its name."""
         while True:
-            self.path = self.place.beside("part")
             self.mode = mode_of(self.place)
-            with naming(self.place.path):
-                raw = Raw(self.path, "xb", opener=private)
+            self.path = self.place.beside("part")
+            try:
+                with naming(self.place.path):
+                    raw = Raw(self.path, "xb", opener=private)
+            except OSError:
+                self.path = ""
+                raise
             raw.output = self.place.path
             # Between its making and its lock somebody may have taken it for a stray: then it is made anew.
             with contextlib.suppress(OSError):
@@ -60,10 +65,11 @@ class Part:
 
     def remove(self) -> None:
         """Take it away, where it has not its output's name."""
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # it may never have been opened
             cast(io.BufferedWriter, self.stream).raw.close()
-        with contextlib.suppress(OSError):
-            os.unlink(self.path)
+        if self.path:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
 
     def release(self) -> None:
         if self._lock is not None:

@@ -70,6 +70,7 @@ def together(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: boo
         for place in places:
             remove_strays(place)
             parts.append(Part(place))
+            parts[-1].open()
         yield [part.stream for part in parts]
         for part in parts:
             part.finish()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
@@ -71,7 +72,7 @@ def _is_deprecated(node: NodeProto, opsets: Mapping[str, int]) -> bool:
     opset = opsets.get(domain, 0)
     if not 0 < opset <= schemas.newest(domain) or schemas.version_in(node.op_type, opset, domain) is None:
         return False
-    op = schemas.schema(node.op_type, opset, domain)
+    op: Any = schemas.schema(node.op_type, opset, domain)  # onnx's type hints lack what it says of functions
     return op.deprecated and not (op.has_function or op.has_context_dependent_function)
 
 

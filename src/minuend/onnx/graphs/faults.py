@@ -7,7 +7,7 @@ against it, and shapes that cannot be are what strict inference names.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from onnx import FunctionProto, NodeProto
 
@@ -21,9 +21,11 @@ _EXPERIMENTAL = (
 """Operators that ONNX once had for trial: no version has them, its checker lets them pass, and onnxruntime has some."""
 
 _CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-_NODE = re.compile(r"\(op_type:(?P<op>[^,)]*)(?:, node name: (?P<name>.*?))?\): (?=\[(?:Shape|Type)InferenceError\])")
+_NODE = re.compile(r"\(op_type:(?P<op>[^,)]*)(?:, node name: (?P<name>.*?))?\): (?:\[\w+\] )?")
 _DECLARED = "Inferred shape and existing shape differ"
 """What runtimes warn of: a shape that is declared otherwise than it is inferred."""
+_UNKNOWN = ("has unsupported type", "should all be tensors")
+"""What is said of types that inference does not know, and this module does or nobody."""
 
 
 def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
@@ -55,8 +57,7 @@ def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
         if why := _broken(node, scope):
             return f"{place}: {why}"
     refused = {text for scope in every for text in scope.inferred().refused}
-    places = [(node.op_type, node.name, place) for node, place, _ in nodes]
-    return next((why for text in sorted(refused) for why in _impossible(text, places)), "")
+    return next(filter(None, (_impossible(text, nodes) for text in sorted(refused))), "")
 
 
 def _broken(node: NodeProto, scope: Scope) -> str:
@@ -68,16 +69,23 @@ def _broken(node: NodeProto, scope: Scope) -> str:
     return schemas.invalid(node, opset, scope.protos.get)
 
 
-def _impossible(text: str, places: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """Yield what strict inference says of the nodes at some places, of which the operator and the name are known.
+def _reads_known(node: NodeProto, scope: Scope) -> bool:
+    """Whether the types of all that a node reads are known: inference may refuse it for what it does not know."""
+    return all(schemas.type_text(scope.protos.get(name)) for name in node.input if name)
 
-    What it says of calls of functions is left out: a function is inferred by itself.
+
+def _impossible(text: str, nodes: Sequence[tuple[NodeProto, str, Scope]]) -> str:
+    """Return what strict inference says of the first node that it refuses, by operator and name; ``""`` if it is none.
+
+    What it refuses after that may follow from the first. Of types more is known here, and a function is inferred by
+    itself: what is said of its calls is left out.
     """
-    for line in text.splitlines():
-        nodes = list(_NODE.finditer(line))
-        if not nodes or any(one["op"] not in _CONTROL for one in nodes[:-1]):
-            continue
-        why = line[nodes[-1].end() :].partition("] ")[2].strip()
-        known = [place for op, name, place in places if (op, name) == (nodes[-1]["op"], nodes[-1]["name"] or "")]
-        if known and not why.startswith(_DECLARED):
-            yield f"{listed(known, 'or')}: {nodes[-1]['op']}: {why}"
+    line = next((one for one in text.splitlines() if _DECLARED not in one), "")
+    named = list(_NODE.finditer(line))
+    if not named or any(one["op"] not in _CONTROL for one in named[:-1]):
+        return ""
+    last, why = (named[-1]["op"], named[-1]["name"] or ""), line[named[-1].end() :].strip()
+    found = [(node, place, scope) for node, place, scope in nodes if (node.op_type, node.name) == last]
+    if any(text in why for text in _UNKNOWN) or not all(_reads_known(node, scope) for node, _, scope in found):
+        return ""
+    return f"{listed([place for _, place, _ in found], 'or')}: {last[0]}: {why}" if found else ""

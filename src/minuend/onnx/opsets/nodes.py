@@ -164,7 +164,7 @@ def possible_types(node: NodeProto, opset: int, scope: Scope) -> dict[str, froze
         for i, name in enumerate(names):
             row = schemas.parameter(formal, i)
             if name and row is not None and schemas.type_text(scope.type(name)) is None:
-                found[name] = schemas.allowed(op, row)
+                found[name] = schemas.allowed(row)
     return found
 
 

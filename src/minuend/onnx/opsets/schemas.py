@@ -101,12 +101,9 @@ def type_text(proto: TypeProto | None) -> str | None:
     return None
 
 
-def allowed(op: OpSchema, parameter: OpSchema.FormalParameter) -> frozenset[str]:
-    """The types that an input or output may have."""
-    for constraint in op.type_constraints:
-        if constraint.type_param_str == parameter.type_str:
-            return frozenset(constraint.allowed_type_strs)
-    return frozenset([parameter.type_str])
+def allowed(parameter: OpSchema.FormalParameter) -> frozenset[str]:
+    """The types that an input or output may have, as :func:`type_text` spells them."""
+    return frozenset(parameter.types)
 
 
 def parameter(formal: Sequence[OpSchema.FormalParameter], index: int) -> OpSchema.FormalParameter | None:
@@ -184,7 +181,7 @@ def _types(op_type: str, version: int, role: str, domain: str = "") -> tuple[tup
     """
     op = schema(op_type, version, domain)
     formal = op.inputs if role == "input" else op.outputs
-    return tuple((row.name, allowed(op, row), row.type_str if row.is_homogeneous else "") for row in formal)
+    return tuple((row.name, allowed(row), row.type_str if row.is_homogeneous else "") for row in formal)
 
 
 def _mistyped(
