@@ -38,7 +38,7 @@ WORDS: dict[str, Any] = {
 }  # fmt: skip
 """Types of the format whose elements, or parts of them, NumPy subtracts as float64."""
 Tensor = tuple[str, tuple[int, ...], bytes]
-Held = dict[str, Tensor]
+Tensors = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _changed(case: Case, i: int, own: Array, change: str) -> Array:
     return own.reshape(-1).view(np.uint8) if change == "other type" and own.dtype != bool else found
 
 
-def held(path: Path) -> Held:
+def tensors_of(path: Path) -> Tensors:
     """All tensors of a checkpoint, as the package reads them."""
     import safetensors
 
@@ -184,10 +184,10 @@ def _compared(case: Case, folder: Path, refusals: tuple[type[Exception], ...]) -
     if case.kind:
         return _no_checkpoint(case, folder, base, refusals)
     report = _call(case, "make", base, tuned, out=delta)
-    theirs = held(_home(base)), held(_home(tuned))
-    told = {row["name"]: row for row in _call(case, "info", delta)["tensors"]}
-    same("tensors", sorted(told), sorted(theirs[1]))
-    stored = [_same_tensor(told[name], *theirs) for name in told]
+    theirs = tensors_of(_home(base)), tensors_of(_home(tuned))
+    reported = {row["name"]: row for row in _call(case, "info", delta)["tensors"]}
+    same("tensors", sorted(reported), sorted(theirs[1]))
+    stored = [_same_tensor(reported[name], *theirs) for name in reported]
     for word in ("unchanged", "difference", "whole"):
         same(word, report[word], stored.count(word))
     same("removed", report["removed"], len(theirs[0].keys() - theirs[1].keys()))
@@ -198,7 +198,7 @@ def _compared(case: Case, folder: Path, refusals: tuple[type[Exception], ...]) -
     out = _out(folder, tuned)
     _call(case, "apply", base, delta, out=out)
     _same_files(out, _home(tuned))
-    same("what the package reads", held(out), theirs[1])
+    same("what the package reads", tensors_of(out), theirs[1])
     same("findings", list(_call(case, "verify", base, delta, tuned)["findings"]), [])
     return "equal"
 
@@ -236,36 +236,36 @@ def _call(case: Case, verb: str, *given: str | Path, out: Path | None = None) ->
 
     words = ["delta", verb, *map(str, given), *(["-o", str(out)] if out else []), "--json"]
     words += ["--level", str(case.level)] if verb == "make" else []
-    told, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
+    reported, messages = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(reported), contextlib.redirect_stderr(messages):
         status = main(words)
     if status == 2:
-        raise FileFormatError(said.getvalue())
-    report = json.loads(told.getvalue()) if status in (0, 1) else {}
+        raise FileFormatError(messages.getvalue())
+    report = json.loads(reported.getvalue()) if status in (0, 1) else {}
     if status != int(bool(report.get("findings"))):
-        raise Difference(f"minuend {' '.join(words[:2])}: status {status}, {said.getvalue()[:300]}")
+        raise Difference(f"minuend {' '.join(words[:2])}: status {status}, {messages.getvalue()[:300]}")
     return dict(report)
 
 
-def _same_tensor(told: dict[str, Any], base: Held, tuned: Held) -> str:
+def _same_tensor(reported: dict[str, Any], base: Tensors, tuned: Tensors) -> str:
     """Compare what a delta says of a tensor with what NumPy says, and return how it has to be stored."""
-    name = told["name"]
+    name = reported["name"]
     word, shape, data = tuned[name]
-    same(f"{name!r}: type and shape", (told["dtype"], tuple(told["shape"])), (word, shape))
-    same(f"{name!r}: bytes", told["nbytes"], len(data))
+    same(f"{name!r}: type and shape", (reported["dtype"], tuple(reported["shape"])), (word, shape))
+    same(f"{name!r}: bytes", reported["nbytes"], len(data))
     stored, old = _stored(base.get(name), tuned[name])
-    same(f"{name!r}: stored", told["stored"], stored)
+    same(f"{name!r}: stored", reported["stored"], stored)
     if stored == "whole" or word not in WORDS:
         return stored
     x, y = (np.frombuffer(one, WORDS[word]) for one in (data[: len(old)], old))
     changed = np.frombuffer(data[: len(old)], f"V{x.itemsize}") != np.frombuffer(old, f"V{x.itemsize}")
     share = float(np.mean(changed)) if x.size else 0.0
-    _close(f"{name!r}: share that changed", told["changed"], share)
+    _close(f"{name!r}: share that changed", reported["changed"], share)
     with np.errstate(all="ignore"):
-        apart = (x.astype(np.float64) - y.astype(np.float64))[changed]
-        apart = apart[np.isfinite(apart)]
-        _close(f"{name!r}: L2", told["norm"]["l2"], float(np.sqrt(np.square(apart).sum())))
-    _close(f"{name!r}: largest", told["norm"]["max"], float(np.abs(apart).max(initial=0)))
+        distances = (x.astype(np.float64) - y.astype(np.float64))[changed]
+        distances = distances[np.isfinite(distances)]
+        _close(f"{name!r}: L2", reported["norm"]["l2"], float(np.sqrt(np.square(distances).sum())))
+    _close(f"{name!r}: largest", reported["norm"]["max"], float(np.abs(distances).max(initial=0)))
     return stored
 
 
@@ -316,7 +316,7 @@ def _damaged(case: Case, folder: Path, base: str, tuned: str, refusals: tuple[ty
     """Break the base or the delta: it is refused, or gives the same bytes; a base that matters is refused."""
     delta, out = folder / "d.safetensors", _out(folder, tuned)
     one, _ = checkpoints(case)
-    was, now = held(_home(base)), held(_home(tuned))
+    was, now = tensors_of(_home(base)), tensors_of(_home(tuned))
     reads = [name for name in was.keys() & now.keys() if _stored(was[name], now[name])[0] != "whole"]
     matters = case.damage in ("delta cut", "delta longer", "delta is base")
     if case.damage.startswith("base"):
@@ -380,7 +380,7 @@ def _files(home: Path) -> Iterator[Path]:
 
 def _another_tuned(case: Case, base: str, tuned: str) -> str:
     """Verify against BASE in place of TUNED."""
-    is_same = held(_home(base)) == held(_home(tuned))
+    is_same = tensors_of(_home(base)) == tensors_of(_home(tuned))
     found = _call(case, "verify", base, _home(base).parent / "d.safetensors", base)["findings"]
     if not is_same and not found:
         raise Difference("verify finds nothing: base in place of tuned")

@@ -219,7 +219,7 @@ def compare(case: Case, folder: Path) -> str:
     if (what := settled(came, refused, out)) is not None:
         return what
     assert expected is not None
-    (told,) = came.tensors
+    (reported,) = came.tensors
     if case.out == ".npy":
         same_elements("difference", np.load(out), expected.array)
     else:
@@ -228,7 +228,7 @@ def compare(case: Case, folder: Path) -> str:
         same("name", proto.name, onnx.load_tensor(paths[0]).name or other.name or "difference")
         same_elements("difference", numpy_helper.to_array(proto), expected.array)
     if case.dtype not in NARROW:
-        same_report(told, expected)
+        same_report(reported, expected)
     return "equal"
 
 

@@ -128,12 +128,12 @@ def _ours(case: Case, out: Path) -> list[str] | None:
             return write(str(out), case.opsets)
         except MinuendError:
             return None
-    told, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
+    reported, messages = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(reported), contextlib.redirect_stderr(messages):
         words = case.wrong or ",".join(map(str, case.opsets))
         status = main(["vectors", f"--opset={words}", "-o", str(out)])
     if status not in (0, 2):
-        raise Difference(f"minuend vectors --opset={words}: status {status}, {said.getvalue()[:300]}")
+        raise Difference(f"minuend vectors --opset={words}: status {status}, {messages.getvalue()[:300]}")
     return None if status else sorted(path.name for path in (out / "sub").iterdir())
 
 
