@@ -147,7 +147,7 @@ class _Lowering(Attempts):
     def cast(self, step: Step, place: str) -> None:
         dtype = self.graph.values[step.output].type.dtype
         self.check_type("Cast", step.output, 1)
-        to = SPELLINGS[dtype][-1] if self.opset < 6 else tensors.number(dtype)
+        to = SPELLINGS[dtype][-1] if self.opset < schemas.CAST_BY_NUMBER else tensors.number(dtype)
         self.emit("Cast", step.inputs, step.output, step.name, to=to)
 
     def dims(self, step: Step, place: str) -> None:

@@ -30,7 +30,7 @@ from onnx import (
 from minuend.errors import ConversionRefused, DTypeError, MinuendError, SpecError
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array, DataType, Inputs
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.scope import domain_of
 from minuend.onnx.opsets import convert_proto, schemas
 from minuend.onnx.processes import library_process
 from minuend.runtimes.registry import adapter
@@ -66,7 +66,7 @@ class Kernel:
     def __init__(self, node: NodeProto, opsets: Mapping[str, int], where: str) -> None:
         self.node, self.where = node, where
         self.main = opsets.get("", newest_opset())
-        self.domain = "" if node.domain in MAIN else node.domain
+        self.domain = domain_of(node.domain)
         self.opset = opsets.get(self.domain, 1)
         self._sessions: dict[str, Any] = {}
         self._shaped = False  # whether sessions are made for shapes: a conversion looks at them
@@ -203,7 +203,7 @@ class Kernel:
 
 def renamed(node: NodeProto, inputs: Inputs, attributes: Iterable[AttributeProto]) -> NodeProto:
     """Return a node with attributes that are filled in, whose inputs are ``i0``, ``i1``, … and outputs ``o0``, …"""
-    copy = NodeProto(op_type=node.op_type, domain="" if node.domain in MAIN else node.domain, name=node.name)
+    copy = NodeProto(op_type=node.op_type, domain=domain_of(node.domain), name=node.name)
     copy.input.extend("" if value is None else f"i{i}" for i, value in enumerate(inputs))
     copy.output.extend(f"o{i}" if name else "" for i, name in enumerate(node.output))
     copy.attribute.extend(attributes)

@@ -14,7 +14,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import within
-from minuend.onnx.graphs.scope import read_opsets
+from minuend.onnx.graphs.scope import domain_of, read_opsets
 from minuend.onnx.opsets import schemas
 
 Check = Callable[[ModelProto], bool]
@@ -68,9 +68,9 @@ def _has_deprecated(model: ModelProto) -> bool:
 
 
 def _is_deprecated(node: NodeProto, opsets: Mapping[str, int]) -> bool:
-    domain = schemas.domain_of(node.domain)
+    domain = domain_of(node.domain)
     opset = opsets.get(domain, 0)
-    if not 0 < opset <= schemas.newest(domain) or schemas.version_in(node.op_type, opset, domain) is None:
+    if not schemas.knows(opset, domain) or schemas.version_in(node.op_type, opset, domain) is None:
         return False
     op: Any = schemas.schema(node.op_type, opset, domain)  # onnx's type hints lack what it says of functions
     return op.deprecated and not (op.has_function or op.has_context_dependent_function)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from onnx import FunctionProto, NodeProto
 
 from minuend.errors import listed
+from minuend.onnx.graphs.scope import domain_of
 from minuend.onnx.graphs.walk import Scope
 from minuend.onnx.opsets import schemas
 
@@ -45,13 +46,13 @@ def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
     every = list(scopes)
     functions = [one.proto for one in every if isinstance(one.proto, FunctionProto)]
     passed = {("", name) for name in (*_EXPERIMENTAL.split(), *judged)}
-    passed |= {(schemas.domain_of(function.domain), function.name) for function in functions}
+    passed |= {(domain_of(function.domain), function.name) for function in functions}
     nodes = [
         (node, scope.place(i), scope)
         for scope in every
         for i, node in enumerate(scope.nodes)
-        if ((domain := schemas.domain_of(node.domain)), node.op_type) not in passed
-        and 0 < scope.opsets.get(domain, 0) <= schemas.newest(domain)
+        if ((domain := domain_of(node.domain)), node.op_type) not in passed
+        and schemas.knows(scope.opsets.get(domain, 0), domain)
     ]
     for node, place, scope in nodes:
         if why := _broken(node, scope):
@@ -62,7 +63,7 @@ def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
 
 def _broken(node: NodeProto, scope: Scope) -> str:
     """Say what is wrong with a node's form, or with the types of what it reads and makes."""
-    domain = schemas.domain_of(node.domain)
+    domain = domain_of(node.domain)
     opset = scope.opsets[domain]
     if schemas.version_in(node.op_type, opset, domain) is None:
         return schemas.malformed(node, opset)

@@ -24,7 +24,7 @@ from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorSh
 from minuend.errors import listed
 from minuend.names import Names
 from minuend.onnx.graphs.nesting import Holder, all_names, captured, graphs, holders, name_of, within
-from minuend.onnx.graphs.scope import MAIN, functions
+from minuend.onnx.graphs.scope import domain_of, functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
 """Domains that need no import, and the opset they are read at: the newest that every release of onnxruntime has."""
@@ -76,7 +76,7 @@ def _violations(model: ModelProto) -> Iterator[Violation]:
 
 
 def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator[Violation]:
-    rows = [("" if row.domain in MAIN else row.domain, row.version) for row in imports]
+    rows = [(domain_of(row.domain), row.version) for row in imports]
     again = [i for i, row in enumerate(rows) if row in rows[:i]]
     if again:
         domains = listed(dict.fromkeys(repr(rows[i][0]) for i in again), "and")

@@ -15,6 +15,12 @@ from minuend.onnx.graphs.nesting import Holder, all_inputs, graphs, name_of, pla
 MAIN = ("", "ai.onnx")
 """The two spellings of ONNX's main domain."""
 
+
+def domain_of(stated: str) -> str:
+    """Return a domain as ONNX's registry spells it: the main one's is ``""``."""
+    return "" if stated in MAIN else stated
+
+
 Types: TypeAlias = Mapping[str, TypeProto]
 
 
@@ -173,7 +179,7 @@ def functions(model: ModelProto) -> Iterator[tuple[FunctionProto, str]]:
 
 def read_opsets(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     """Return opset imports as a table, in which the main domain is ``""``."""
-    return {"" if item.domain in MAIN else item.domain: item.version for item in imports}
+    return {domain_of(item.domain): item.version for item in imports}
 
 
 def model_opsets(model: ModelProto) -> dict[str, int]:

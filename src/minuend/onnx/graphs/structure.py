@@ -28,7 +28,7 @@ from minuend.errors import FileFormatError
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.graphs.call_counts import Calls, Key
 from minuend.onnx.graphs.nesting import attribute_graphs, contained
-from minuend.onnx.graphs.scope import MAIN, Scope, functions
+from minuend.onnx.graphs.scope import Scope, domain_of, functions
 
 _SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
 _FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}
@@ -105,7 +105,7 @@ def _fields(descriptor: Any) -> list[tuple[str, bool, bool]]:
 def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
     seen: dict[str, str] = {}
     for item in imports:
-        domain = "" if item.domain in MAIN else item.domain
+        domain = domain_of(item.domain)
         if domain in seen:
             also = f" (as {seen[domain]!r} before; both are ONNX's main domain)" if seen[domain] != item.domain else ""
             raise FileFormatError(
@@ -221,7 +221,7 @@ def _check_domain(scope: _Scope, node: NodeProto, place: str) -> None:
     """Check that the node's domain has an opset."""
     if not node.op_type:
         raise FileFormatError(f"{place} has no op_type")
-    domain = "" if node.domain in MAIN else node.domain
+    domain = domain_of(node.domain)
     # 7. A node's domain is imported.
     if domain not in scope.opsets:
         known = ", ".join(repr(name) for name in scope.opsets) or "none"

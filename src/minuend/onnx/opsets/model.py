@@ -12,7 +12,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetId
 from minuend.errors import ConversionRefused, SpecError
 from minuend.names import Names
 from minuend.onnx.graphs.nesting import Holder, all_inputs, all_names, graphs, holders, name_of, within
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.scope import MAIN, domain_of
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
@@ -85,7 +85,7 @@ def main_opset(imports: Iterable[OperatorSetIdProto], where: str, fallback: int 
     """
     seen: dict[str, int] = {}
     for row in imports:
-        domain = "" if row.domain in MAIN else row.domain
+        domain = domain_of(row.domain)
         if domain in seen:
             name = domain or "ai.onnx (the main domain)"
             raise SpecError(
@@ -95,10 +95,6 @@ def main_opset(imports: Iterable[OperatorSetIdProto], where: str, fallback: int 
             )
         seen[domain] = row.version
     return seen.get("", fallback)
-
-
-CAST_BY_NUMBER = 6
-"""The first opset whose Cast states its type by a number; ONNX infers nothing from a name."""
 
 
 def declare_casts(graph: GraphProto) -> None:
@@ -152,7 +148,7 @@ class _Work:
             self.tidy()
             for holder in holders(self.model):
                 self.hoist(holder)
-                if self.after < CAST_BY_NUMBER and not isinstance(holder, FunctionProto):
+                if self.after < schemas.CAST_BY_NUMBER and not isinstance(holder, FunctionProto):
                     declare_casts(holder)
 
     def hoist(self, holder: Holder) -> None:

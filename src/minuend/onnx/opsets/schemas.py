@@ -12,6 +12,7 @@ from onnx.defs import OpSchema
 from onnx.helper import get_attribute_value, make_tensor_type_proto
 
 from minuend.errors import listed
+from minuend.onnx.graphs.scope import domain_of
 from minuend.plain import grouped
 
 NAMES = {
@@ -21,6 +22,9 @@ NAMES = {
 } | {TensorProto.FLOAT: "float", TensorProto.DOUBLE: "double"}
 """Element types as schemas spell them."""
 
+
+CAST_BY_NUMBER = 6
+"""The first opset whose Cast states its type by a number; ONNX infers nothing from a name."""
 
 INVALID = "the model is invalid: "
 """How a reason begins that lies in the model, not in the way to the other opset."""
@@ -44,6 +48,11 @@ def newest(domain: str = "") -> int:
     if not domain:
         return int(onnx.defs.onnx_opset_version())
     return max((numbers[-1] for (of, _), numbers in _all_versions().items() if of == domain), default=0)
+
+
+def knows(opset: int, domain: str) -> bool:
+    """Whether the installed onnx knows an opset of a domain, so that its registry says what nodes mean there."""
+    return 0 < opset <= newest(domain)
 
 
 @cache
@@ -72,11 +81,6 @@ def version_in(op_type: str, opset: int, domain: str = "") -> int | None:
 def schema(op_type: str, opset: int, domain: str = "") -> OpSchema:
     """The schema of an operator that is known to be in the opset of its domain."""
     return onnx.defs.get_schema(op_type, opset, domain)
-
-
-def domain_of(stated: str) -> str:
-    """A domain as ONNX's registry spells it: the main one's is ``""``."""
-    return "" if stated == "ai.onnx" else stated
 
 
 def default(attribute: OpSchema.Attribute) -> Any:
@@ -149,7 +153,7 @@ def invalid(node: NodeProto, opset: int, types: Callable[[str], TypeProto | None
         return wrong + ("" if domain else _history(node, opset))
     if node.op_type == "Constant" and opset < 9:
         return ""
-    stated = stated_by_name(node) if node.op_type == "Cast" and opset < 6 else {}
+    stated = stated_by_name(node) if node.op_type == "Cast" and opset < CAST_BY_NUMBER else {}
     return _mistyped(node, schema(node.op_type, opset, domain), lambda name: stated.get(name) or types(name), None)
 
 

@@ -15,7 +15,7 @@ from minuend.names import Names
 from minuend.onnx.graphs import scope as scopes
 from minuend.onnx.graphs.call_counts import Calls
 from minuend.onnx.graphs.nesting import all_inputs, graphs, holders, within
-from minuend.onnx.graphs.scope import MAIN, shape_of
+from minuend.onnx.graphs.scope import MAIN, domain_of, shape_of
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.fold import SMALL, Array, fold
 from minuend.onnx.opsets.schemas import malformed, refers
@@ -190,9 +190,9 @@ def skeleton(model: ModelProto) -> ModelProto:
             )
     for holder in (bare, *bare.functions):
         for row in holder.opset_import:
-            row.domain = "" if row.domain in MAIN else row.domain
+            row.domain = domain_of(row.domain)
     for node in (node for holder in holders(bare) for node in holder.node):
-        node.domain = "" if node.domain in MAIN else node.domain  # as every version of onnx knows it
+        node.domain = domain_of(node.domain)  # as every version of onnx knows it
     return bare
 
 
