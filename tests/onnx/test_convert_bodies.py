@@ -77,6 +77,24 @@ def test_a_flag_that_is_neither_0_nor_1_is_not_read_for_either(opset, to, node, 
     assert f"{flag}; expected 0 or 1, since runtimes and ONNX's text take others differently" in why
 
 
+@pytest.mark.parametrize(("first", "second"), [(-1, -1), (1, -1), (0, 1)])
+def test_a_flag_that_callers_of_a_function_give_is_checked(first, second):
+    model = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+        g (int64 x) => (float[n] y, float[n] z) {{ y = own.f <p = {first}> (x) z = own.f <p = {second}> (x) }}
+        <domain: "own", opset_import: ["" : 17]> f <p> (x) => (y) {{ y = HannWindow <periodic: int = @p> (x) }}
+    """)
+    if first == 0:
+        made, _, _ = convert_proto(model, 14)
+        for x, y in zip(*(on_onnxruntime(one, {"x": np.array(10)}) for one in (model, made)), strict=True):
+            np.testing.assert_allclose(x, y, 1e-6, 1e-6)
+        return
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(model, 14)
+    (why,) = caught.value.nodes.values()
+    assert "HannWindow has periodic=-1; expected 0 or 1, since runtimes and ONNX's text take others differently" in why
+
+
 @pytest.mark.parametrize("mode", [0, 1, 2, 3])
 @pytest.mark.parametrize("causal", [0, 1])
 def test_what_a_mask_excludes_is_minus_infinity_in_attentions_fourth_output(causal, mode):

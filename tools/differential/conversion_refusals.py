@@ -142,6 +142,7 @@ KNOWN = (
     r"\w+ over no axes \(noop_with_empty_axes=1\) has no older form",
     r".+ as float32, which cannot hold .+",
     r".+ needs the rank of '[^']*', which is unknown",
+    r"a function has a Cast, and ONNX infers no type from the name that it states before opset 6; .+",
     r"opset 10 has no negative \w+, and the rank of '[^']*' is unknown",
 )
 """Reasons that the registry does not show: they are of the text of a version, by operator."""

@@ -110,6 +110,24 @@ def test_windows_in_the_padding_are_left_out_at_every_opset_where_sizes_are_unkn
             np.testing.assert_array_equal(ReferenceEvaluator(one).run(None, {"x": x})[0], answer(model, x=x))
 
 
+@pytest.mark.parametrize(("before", "after"), [(18, 22), (22, 18)])
+def test_lppool_with_a_window_in_the_padding_is_refused(before, after):
+    """ONNX's inference gives it one window more until opset 21; its text and onnxruntime do not change."""
+    pool = "y = LpPool <ceil_mode = {}, kernel_shape = [{}], strides = [2]> (x)"
+    with pytest.raises(ConversionRefused) as caught:
+        convert_proto(parse(before, pool.format(1, 1), "float[1,1,6] x", "float[A,B,C] y"), after)
+    assert caught.value.nodes == {
+        "graph.node[0]": "LpPool: LpPool with ceil_mode=1 makes 4 windows along axis 2 until opset 21 and 3 since "
+        "opset 22, which leaves out a window that starts in the padding at the end"
+    }
+    for ceil, kernel, size in ((1, 2, "6"), (1, 1, "N"), (0, 1, "6")):
+        model = parse(before, pool.format(ceil, kernel), f"float[1,1,{size}] x", "float[A,B,C] y")
+        made, _, losses = convert_proto(model, after)
+        x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
+        assert not losses
+        np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
+
+
 def test_pad_that_wraps_is_converted_upwards():
     for opset in (11, 13, 18, 19):
         model = parse(opset, 'y = Pad <mode = "wrap"> (x, p)', "float[3] x, int64[2] p", "float[N] y")

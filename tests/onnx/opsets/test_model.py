@@ -208,16 +208,57 @@ def test_celu_of_a_value_without_axes_has_none():
         assert np.isclose(came, max(x, 0) + min(0, 2 * np.expm1(x / 2)))
 
 
-def test_an_attribute_of_the_function_around_is_not_guessed():
-    model = parse("""
-        <ir_version: 8, opset_import: ["" : 13, "own" : 1]>
-        g (float[2,3] x) => (float[2,3] y) { y = own.f <axis = 1> (x) }
-        <domain: "own", opset_import: ["" : 13]> f <axis> (x) => (y) { y = Softmax <axis: int = @axis> (x) }
-    """)
+CALLED = """
+    <ir_version: 8, opset_import: ["" : 13, "own" : 1]>
+    g (float[2,3] x) => (float[2,3] y) {{ z = own.f {} (x) y = own.f {} (z) }}
+    <domain: "own", opset_import: ["" : 13]> f <axis> (x) => (y) {{ y = Softmax <axis: int = @axis> (x) }}
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [("<axis = 1>", "<axis = 0>"), ("<axis = 1>", "")])
+def test_an_attribute_on_which_callers_do_not_agree_is_not_guessed(first, second):
+    model = parse(CALLED.format(first, second))
     assert convert_proto(model, 15)[0].functions[0].node[0] == model.functions[0].node[0]
     assert reasons(model, 12) == {
         "function 'f'.node[0]": "Softmax: the value of attribute 'axis' is the function's attribute 'axis', "
         "which only its callers know"
+    }
+
+
+@pytest.mark.parametrize("stated", ["<axis = 1>", "<axis = 0>", ""])
+def test_an_attribute_on_which_all_callers_agree_is_known(stated):
+    model = parse(CALLED.format(stated, stated))
+    made, _, losses = convert_proto(model, 12)
+    assert not losses
+    given = {"x": np.random.default_rng(0).standard_normal((2, 3)).astype("f4")}
+    ort = pytest.importorskip("onnxruntime")
+    came, expected = (ort.InferenceSession(m.SerializeToString()).run(None, given)[0] for m in (made, model))
+    np.testing.assert_allclose(came, expected, rtol=1e-6)
+
+
+def test_functions_of_one_name_in_two_domains_are_told_apart():
+    model = parse("""
+        <ir_version: 8, opset_import: ["" : 18, "a" : 1, "b" : 1]>
+        g (float[2,3] x) => (float[2] y, float[2] z) { y = a.f <keep = 0> (x) z = b.f <keep = 0> (x) }
+        <domain: "a", opset_import: ["" : 18]> f <keep> (x) => (y) { y = ReduceL1 <keepdims: int = @keep> (x) }
+        <domain: "b", opset_import: ["" : 18]> f <keep> (x) => (y) { y = ReduceL1 <keepdims: int = @keep> (x) }
+    """)
+    made, _, _ = convert_proto(model, 28)
+    assert [f.node[0].op_type for f in made.functions] == ["ReduceL1", "ReduceL1"]
+
+
+def test_a_cast_in_a_function_has_no_type_for_onnx_before_opset_6():
+    """A graph declares the types of such values; of those in a function ONNX's inference reads no declaration."""
+    model = parse("""
+        <ir_version: 10, opset_import: ["" : 13, "own" : 1]>
+        g (float16[2,3] x) => (float[2] y) { y = own.f (x) }
+        <domain: "own", opset_import: ["" : 13]>
+        f (x) => (y) { w = Cast <to = 1> (x) y = ReduceMean <axes = [1], keepdims = 0> (w) }
+    """)
+    assert convert_proto(model, 6)[0].functions[0].node[0].op_type == "Cast"
+    assert reasons(model, 5) == {
+        "model": "a function has a Cast, and ONNX infers no type from the name that it states before opset 6; "
+        "a graph declares its types, a function cannot"
     }
 
 

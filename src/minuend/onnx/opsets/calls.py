@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 from onnx.helper import make_opsetid
 
 from minuend.errors import ConversionRefused
@@ -26,6 +26,7 @@ class Calls:
 
     Attributes:
         types: for each function that is called, a graph of its nodes with the types that hold in every call.
+        attributes: for each of them and each of its attributes, the values in calls; ``None`` for a call without.
     """
 
     def __init__(self, model: ModelProto) -> None:
@@ -34,7 +35,8 @@ class Calls:
         self.local = local_calls.Calls(model)
         self.imports = model.opset_import
         self.types: dict[tuple[str, str], GraphProto] = {}
-        self.done: set[bytes] = set()
+        self.attributes: dict[tuple[str, str], dict[str, list[AttributeProto | None]]] = {}
+        self.done: set[tuple[str, bytes]] = set()
 
     def follow(self, graph: GraphProto, depth: int = 0, outer: Mapping[str, TypeProto] = NONE) -> None:
         """Look at every call in a graph whose types are inferred; in a body the types around it are known as well."""
@@ -56,7 +58,8 @@ class Calls:
         for holder in within(graph):
             for node in holder.node:
                 fill_in(node, attributes)
-        key = graph.SerializeToString(deterministic=True)
+        self.note(function, attributes)
+        key = function.domain, graph.SerializeToString(deterministic=True)
         if key in self.done:
             return
         self.done.add(key)
@@ -75,6 +78,14 @@ class Calls:
         else:
             self.types[slot] = copy.deepcopy(typed)
         self.follow(typed, depth + 1)
+
+    def note(self, function: FunctionProto, attributes: Mapping[str, AttributeProto]) -> None:
+        """Take note of the values of a function's attributes in one call."""
+        known = self.attributes.setdefault((function.domain, function.name), {})
+        for name in (*function.attribute, *(a.name for a in function.attribute_proto)):
+            values = known.setdefault(name, [])
+            if (value := attributes.get(name)) not in values:
+                values.append(value)
 
 
 def _merge(graph: GraphProto, other: GraphProto) -> None:

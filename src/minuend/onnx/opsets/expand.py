@@ -253,8 +253,9 @@ def check(node: NodeProto, opset: int, scope: Scope) -> None:
     if node.op_type == "Attention":
         attention.check(node, opset, scope)
     for a in node.attribute:
-        if a.name in schemas.FLAGS and not a.ref_attr_name:
-            schemas.flag(node, a.name)
+        for value in scope.values(a) if a.name in schemas.FLAGS else ():
+            if value is not None:
+                schemas.flag_of(node, a.name, value.i)
     if node.op_type == "RotaryEmbedding" and not schemas.refers(node):
         dim, shape = schemas.attribute(node, "rotary_embedding_dim", 0), scope.shape(node.input[0])
         if dim % 2:
@@ -274,6 +275,9 @@ def losses(node: NodeProto, opset: int, scope: Scope) -> list[str]:
     """What runtimes compute for a node that its function body, which has its place now, says otherwise."""
     if "stash_type" in schemas.schema(node.op_type, opset).attributes:
         return _narrowed(node, scope)
+    text = schemas.type_text(scope.type(node.input[0])) or ""
+    if node.op_type == "Trilu" and ("float" in text or "double" in text):
+        return ["Trilu keeps -0, and so does Where, which has its place now; onnxruntime's Where makes +0 of it"]
     if node.op_type in _OVERFLOWING and scope.element(node.input[0]) in WHOLE:
         return [_OVERFLOWING[node.op_type]]
     if node.op_type == "ReduceLogSumExp" and scope.element(node.input[0]) in WHOLE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,25 +58,43 @@ def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
     inference and evaluator leave such a window out at every opset, so the results stay the same; that is a loss, and
     said.
     """
-    if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
-        return
-    for w in _windows(node, new):
-        if w.stride + w.after <= w.reach:
-            continue
-        if w.size is not None:
-            count = w.rounded_up
-            start, end = (count - 1) * w.stride, w.before + w.size
-            if start < end:
-                continue
-            if start < end + w.after and attribute(node, "count_include_pad", 0):
-                raise Refusal(
-                    f"{node.op_type} with ceil_mode=1 makes {count} windows along axis {w.axis} until opset 21 and "
-                    f"{count - 1} since opset 22, which leaves out a window that starts in the padding at the end"
-                )
+    for w in _starting_in_the_padding(node, new):
+        counts = w.size is not None and w.last < w.before + w.size + w.after
+        if counts and attribute(node, "count_include_pad", 0):
+            raise _fewer(node, w)
         new.losses.append(
             f"{node.op_type} with ceil_mode=1 leaves out a window that starts in the padding at the end of axis "
             f"{w.axis}, by its text since opset 22 and by onnxruntime and ONNX's evaluator at every opset"
         )
+
+
+@step("LpPool", at=(18, 22))
+@step("LpPool", at=(22, 18))
+def no_window_in_the_padding_by_inference(node: NodeProto, new: Builder) -> None:
+    """ONNX's inference counts windows that start in the padding until opset 21; its texts say the same.
+
+    onnxruntime leaves such a window out at every opset. Where the size is not known, nothing is inferred of it.
+    """
+    for w in _starting_in_the_padding(node, new):
+        if w.size is not None:
+            raise _fewer(node, w)
+
+
+def _fewer(node: NodeProto, w: _Windows) -> Refusal:
+    """Why a pool whose last window along an axis starts in the padding stays where it is."""
+    return Refusal(
+        f"{node.op_type} with ceil_mode=1 makes {w.rounded_up} windows along axis {w.axis} until opset 21 and "
+        f"{w.rounded_up - 1} since opset 22, which leaves out a window that starts in the padding at the end"
+    )
+
+
+def _starting_in_the_padding(node: NodeProto, new: Builder) -> Iterator[_Windows]:
+    """The axes along which a pool's last window starts in the padding at the end, or may."""
+    if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
+        return
+    for w in _windows(node, new):
+        if w.stride + w.after > w.reach and (w.size is None or w.last >= w.before + w.size):
+            yield w
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,11 @@ class _Windows:
         """Their number with ceil_mode=1, by the formula of the text alone; the size has to be known."""
         assert self.size is not None
         return -(-(self.size + self.before + self.after - self.reach) // self.stride) + 1
+
+    @property
+    def last(self) -> int:
+        """Where the last of these starts, counted from the padding before; the size has to be known."""
+        return (self.rounded_up - 1) * self.stride
 
     @property
     def even(self) -> bool:

@@ -19,11 +19,17 @@ from minuend.core.shapes import format_shape
 from minuend.errors import ConversionRefused
 from minuend.onnx.graphs.nesting import all_inputs, holders, within
 from minuend.onnx.graphs.scope import MAIN, shape_of
-from minuend.onnx.opsets.schemas import type_text
+from minuend.onnx.opsets.schemas import CAST_BY_NUMBER, type_text
 from minuend.onnx.opsets.scope import infer, own_types, skeleton
 from minuend.onnx.processes import library_process
 
 Types = dict[str, TypeProto]
+_NO_TYPE = "expected to have type but instead is null"
+"""What ONNX's inference says of an operator whose input has no known type."""
+_CAST_IN_A_FUNCTION = (
+    f"a function has a Cast, and ONNX infers no type from the name that it states before opset {CAST_BY_NUMBER}; "
+    "a graph declares its types, a function cannot"
+)
 
 
 def judge(model: ModelProto, source: ModelProto, opset: int) -> list[str]:
@@ -51,6 +57,8 @@ class _Judge:
         if not reason:
             return []
         if why := _unsound(self.model):
+            if self.opset < CAST_BY_NUMBER and _NO_TYPE in why and any(map(_casts, self.model.functions)):
+                raise ConversionRefused(f"onnx:{self.opset}", {"model": _CAST_IN_A_FUNCTION})
             raise self.refusal(why, _unsound(self.source))
         found = self.correct(reason)
         if _declares_wrongly(self.model) and _declares_wrongly(self.source):
@@ -133,6 +141,11 @@ class _Sound:
         """Whether the shape of a value is known, and the same, in both."""
         was, is_ = shape_of(self.before.get(name)), shape_of(self.now.get(name))
         return was is not None and is_ is not None and _sizes(was) == _sizes(is_)
+
+
+def _casts(function: FunctionProto) -> bool:
+    """Whether there is a Cast in a function or its bodies."""
+    return any(n.op_type == "Cast" and n.domain in MAIN for holder in within(function) for n in holder.node)
 
 
 def _nodes(model: ModelProto) -> Iterator[NodeProto]:

@@ -143,6 +143,7 @@ class _Work:
             graph = calls.types.get((function.domain, function.name)) or GraphProto(node=function.node)
             scope = self.scope(function, where, opset)
             scope.types.update(own_types(graph))
+            scope.attributes.update(calls.attributes.get((function.domain, function.name), {}))
             self.nodes(graph, scope, opset)
         if not self.refused:
             self.tidy()
@@ -196,7 +197,7 @@ class _Work:
             for name, body in graphs(node):
                 self.graph(inner.get(name, body), scope.inner(body, i, name), opset)
             try:
-                outcome = convert_nodes.Way(opset, self.after, scope).convert(node)
+                outcome = self.outcome(node, scope, opset)
             except Refusal as why:
                 self.invalid = self.invalid or str(why).startswith(schemas.INVALID)
                 self.refused[where] = f"{node.op_type}: {convert_nodes.type_hint(node, self.after, str(why))}"
@@ -209,6 +210,20 @@ class _Work:
             copies = [copy.deepcopy(node) for node in result]
             del nodes[:]
             nodes.extend(copies)
+
+    def outcome(self, node: NodeProto, scope: Scope, opset: int) -> convert_nodes.Outcome:
+        """Convert a node; if it is refused, with the attributes of the function around on which all callers agree.
+
+        Raises:
+            Refusal: there is no way.
+        """
+        way = convert_nodes.Way(opset, self.after, scope)
+        try:
+            return way.convert(node)
+        except Refusal:
+            if (filled := scope.filled_in(node)) is None:
+                raise
+            return way.convert(filled)
 
     def note(self, node: NodeProto, outcome: convert_nodes.Outcome, where: str, opset: int) -> None:
         """Say what became of a node, and hand its name and documentation on."""

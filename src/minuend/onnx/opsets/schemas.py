@@ -394,7 +394,15 @@ def flag(node: NodeProto, name: str) -> bool:
     Raises:
         Refusal: it is neither 0 nor 1. onnxruntime takes such a one for false where ONNX's bodies take it for true.
     """
-    value = attribute(node, name, 0)
+    return flag_of(node, name, attribute(node, name, 0))
+
+
+def flag_of(node: NodeProto, name: str, value: int) -> bool:
+    """Return what a value of a node's flag says.
+
+    Raises:
+        Refusal: it is neither 0 nor 1.
+    """
     if value not in (0, 1):
         others = "since runtimes and ONNX's text take others differently"
         raise Refusal(f"{node.op_type} has {name}={value}; expected 0 or 1, {others}")

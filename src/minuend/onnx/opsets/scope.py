@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from minuend.core.shapes import Shape
 from minuend.names import Names
@@ -32,6 +33,7 @@ class Scope(scopes.Scope):
         names: shared by the whole model.
         functions: the model's local functions, as (domain, name). unread: values of the model that no node reads.
         enlarging: the scales that are never below 1.
+        attributes: those of a function, with the values that its callers give; ``None`` stands for a call without.
     """
 
     names: Names = field(kw_only=True)
@@ -42,6 +44,7 @@ class Scope(scopes.Scope):
     makers: dict[str, tuple[NodeProto, int]] = field(default_factory=dict, init=False)
     folded: dict[str, Array | None] = field(default_factory=dict, init=False)
     enlarging: set[str] = field(default_factory=set, init=False)
+    attributes: dict[str, list[AttributeProto | None]] = field(default_factory=dict, init=False)
 
     def type(self, name: str) -> TypeProto | None:
         """The type of a value, if it is known."""
@@ -91,6 +94,30 @@ class Scope(scopes.Scope):
     def source(self, name: str) -> TensorProto | NodeProto | None:
         """The tensor or Constant node that a name stands for."""
         return next((scope.constants[name] for scope in self.around() if name in scope.constants), None)
+
+    def values(self, attribute: AttributeProto) -> list[AttributeProto | None]:
+        """What a node's attribute can be: what is stated, or what callers of the function around give, if it is called.
+
+        ``None`` stands for a call that leaves it out.
+        """
+        name = attribute.ref_attr_name
+        if not name:
+            return [attribute]
+        return next((scope.attributes[name] for scope in self.around() if name in scope.attributes), [])
+
+    def filled_in(self, node: NodeProto) -> NodeProto | None:
+        """A copy of a node with the attributes on which all callers of its function agree; ``None`` if none is."""
+        filled = copy.deepcopy(node)
+        del filled.attribute[:]
+        for a in node.attribute:
+            values = self.values(a)
+            if len(values) != 1:
+                filled.attribute.append(a)
+            elif (value := values[0]) is not None:
+                one = filled.attribute.add()
+                one.CopyFrom(value)
+                one.name = a.name
+        return None if filled == node else filled
 
     def define(self, node: NodeProto, opset: int) -> None:
         """Take note of a node, which comes before those that read its values."""
