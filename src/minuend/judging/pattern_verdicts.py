@@ -171,18 +171,14 @@ def _each(
             yield from _of_constants(node.a.dtype, target, match)
             continue
         answers = _measured(occurrence, node, target, match, hint)
-        if answers == {} and node.a.dtype == WIDE and _is_negated_product(occurrence, match, target):
-            answers = None
+        possible = {name: one for name, one in (answers or {}).items() if name == EVERY or name in classes}
+        wrong = {name: one for name, one in possible.items() if concerns(occurrence, one)}
         otherwise = _is_otherwise(occurrence, match, target)
-        if answers == {} and otherwise:
-            answers = None
-        if answers is None:
+        negated = node.a.dtype == WIDE and _is_negated_product(occurrence, match, target)
+        if answers is None or (not wrong and (otherwise or negated)):
             helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
-            continue
-        possible = {name: one for name, one in answers.items() if name == EVERY or name in classes}
-        wrong = {name: one for name, one in possible.items() if concerns(occurrence, one)}
-        if wrong:
+        elif wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)

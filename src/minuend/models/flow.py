@@ -25,6 +25,9 @@ _MERGED = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Sqrt", "Reciprocal", "Exp"
 OF_SHAPES = ("Shape", "Size")
 """Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
 
+_MOST_COMPARED = 64
+"""Elements of a constant up to which it is compared with others."""
+
 _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}
 """From which input to which an operator hands numbers on, where that is not the first alone."""
 
@@ -88,12 +91,12 @@ class Flow:
     def plain(self) -> tuple[Flow, Sequence[int]]:
         """The flow as runtimes have it: equal nodes are one, and what hands a value on or serves no output is gone.
 
-        What reads shapes alone reads no value.
+        What reads shapes alone reads no value, and what it alone reads serves no output. Equal constants are one.
 
         Returns:
             The flow, with an empty step for each node that goes, and the number of each node's step in it.
         """
-        names: dict[str, str] = {}
+        names = self._equal_constants()
         first: dict[tuple[str, tuple[str, ...]], int] = {}
         steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
         places: list[int] = []
@@ -115,12 +118,28 @@ class Flow:
         outputs_ = [names.get(name, name) for name in self.outputs]
         return replace(self, steps=steps, outputs=outputs_, no_readers=OF_SHAPES), places
 
+    def _equal_constants(self) -> dict[str, str]:
+        """The names of small constants that another one before them is equal to, each with that one's."""
+        names: dict[str, str] = {}
+        first: dict[tuple[object, ...], str] = {}
+        read = {name: self.sizes.get(name, 0) for _, inputs, _ in self.steps for name in inputs}
+        for name, size in read.items():
+            found = self.elements(name) if 0 < size <= _MOST_COMPARED and name in self.constants else None
+            if found is None or found.dtype.hasobject:
+                continue
+            one = first.setdefault((self.dtypes.get(name), self.shapes.get(name), found.tobytes()), name)
+            if one != name:
+                names[name] = one
+        return names
+
     def _live(self) -> Collection[int]:
-        """The numbers of the steps that an output of the scope is made by; all, where none is known."""
+        """The numbers of the steps that an output of the scope is made by, shapes aside; all, where none is known."""
         waiting = [made for name in self.outputs if (made := self.maker_of(name)) is not None]
         found = set(waiting)
         while waiting:
-            makers = {made for name in self.steps[waiting.pop()][1] if (made := self.maker_of(name)) is not None}
+            operator, inputs, _ = self.steps[waiting.pop()]
+            read = () if operator in OF_SHAPES else inputs
+            makers = {made for name in read if (made := self.maker_of(name)) is not None}
             waiting += makers - found
             found |= makers
         return found or range(len(self.steps))

@@ -103,7 +103,7 @@ class Match:
         across: whether a product of a matrix is handed on to the judged operator, which has four axes or more and a
             constant along the second one.
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
-            values in a graph that has quantised ones, too.
+            values in a graph that has quantised ones, too; or is linear and reads such a value, behind others at most.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
     """
 
@@ -192,12 +192,15 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     yield replace(found, rescaled=rescaled)
 
 
-def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str]) -> bool:
-    """Whether a runtime may know an operator as a part of quantisation."""
+def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:
+    """Whether a runtime may know an operator as a part of quantisation, or fuse it with one."""
     if not inputs:  # of a model that is not valid
         return False
     if operator == "DequantizeLinear":
         return flow.maker(inputs[0]) == "QuantizeLinear"
+    if operator in LINEAR and left:
+        makers = (flow.maker_of(name) for name in inputs if name != but)
+        return any(made is not None and _is_rescaled(flow, *flow.steps[made][:2], left - 1) for made in makers)
     truth = operator == "Cast" and flow.dtypes.get(inputs[0]) == "bool"
     return truth and any(step[0] == "QuantizeLinear" for step in flow.steps)
 
@@ -273,13 +276,14 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
             folded = "" if not both else INSIDE if all(one in flow.folded for one in outputs if one) else EDGE
             distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
+            rescaled = operator in LINEAR and _is_rescaled(flow, operator, inputs, but=name)
             known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
             for terms in known:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
                     found = Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
-                    yield replace(found, factors=factors, tiny=tiny)
+                    yield replace(found, factors=factors, tiny=tiny, rescaled=rescaled)
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -301,9 +305,17 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
         return WITHIN
     if form != ADJACENT or operator not in LINEAR or flow.uses(name) == 1:
         return form
-    # A root that is part of a normalisation is no reader once that is one operator.
-    others = [one for one in flow.readers(name) if one != "Sqrt"]
+    # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator.
+    gone = ("Sqrt", "ReduceMean") if _is_square(flow, name) else ("Sqrt",)
+    others = [one for one in flow.readers(name) if one not in gone]
     return SHARED if len(others) > 1 or name in flow.outputs else form
+
+
+def _is_square(flow: Flow, name: str) -> bool:
+    """Whether a value is a square, by a product of a value and itself or by a power."""
+    made = flow.maker_of(name)
+    operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+    return operator == "Pow" or (operator == "Mul" and len(set(inputs)) == 1)
 
 
 def _later(flow: Flow, index: int) -> Iterator[Match]:

@@ -168,6 +168,11 @@ class Table:
             and (operator := _last(key.pattern))
         )
 
+    @functools.cached_property
+    def _computes_float64_in_float32(self) -> bool:
+        own = self.cells.get(pattern_key(less(X, X), "float64", STATIC, ADJACENT))
+        return "beyond float32" in (own or {})
+
     def _lowers(self, operator: str) -> bool:
         """Whether an operator can lower the precision of what it is reached from."""
         return bool(self._by_default(operator, How.FED)) or operator in self._coarse
@@ -197,6 +202,10 @@ class Table:
         found = self._known(match, dtype, dynamic, hint)
         if found and dtype in NARROW:
             found = with_all_that_rounds(found, match.pattern)
+        if found is not None and dtype == "float64" and self._computes_float64_in_float32:
+            # The constants of its cases are no numbers of float32, so that they show nothing of those that are.
+            of_float32 = self._known(match, WIDE, dynamic, hint)
+            found = None if of_float32 is None else joined(found, of_float32)
         return None if found == {} and self.cannot_show(match.pattern, dtype) else found
 
     def witness(self, match: Match, dtype: str, dynamic: bool, hint: str, names: Sequence[str]) -> Witness | None:
