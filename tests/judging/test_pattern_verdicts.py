@@ -278,6 +278,16 @@ def test_an_infinite_number_in_a_softmax_is_an_edge_on_openvino():
     assert verdicts(text, ONNXRUNTIME) == ["ok"]
 
 
+def test_exponentials_that_are_not_divided_by_their_sum_are_no_softmax():
+    """LogSoftmax written out was run on infinite numbers as well: openvino computes it operator by operator."""
+    body = "m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) t = Exp(d) n = Constant<value = int64[1] {-1}>() "
+    text = model(body + "s = ReduceSum(t, n) l = Log(s) y = Sub(d, l)")
+    assert verdicts(text, OPENVINO, hint="f32") == ["ok", "ok"]
+    x = np.random.default_rng(0).standard_normal((64, 8)).astype(np.float32)
+    x[::3, 0] = np.inf
+    assert np.isnan(on_openvino(text, x)[::3]).all()
+
+
 def test_sizes_less_a_number_are_known_on_both_runtimes():
     text = """<ir_version: 8, opset_import: ["" : 17]> g (float[m,n] x) => (int64[2] y, int64[2] z) {
         s = Shape(x) one = Constant<value = int64[1] {1}>() y = Sub(s, one) z = Sub(one, s)
@@ -591,3 +601,73 @@ def test_a_runtime_that_does_not_reverse_negates_a_difference_with_a_constant_as
     text = "(float[2] x) => (float[2] y) <float k = {0.001}> { d = Sub (k, x) y = Neg (d) }"
     (finding,) = mn.check('<ir_version: 10, opset_import: ["" : 14]> g ' + text, "onnxruntime-cpu@1.32.0").findings
     assert finding.verdict == "ok"
+
+
+# ---- random graphs that were called ok: each was run, and differed ------------------------------------------------
+
+READ_ONCE = {
+    "what it is read by, too, leads to a shape alone": (
+        "t = Sub(x, c) y = Sub(v, t) u = Transpose(t) z = Shape(u)", ", int64[2] z", ("different-numbers",) * 2),
+    "what it is read by, too, leads to a number made of a shape": (
+        "t = Sub(x, c) y = Div(t, c) u = Sub(x, t) s = Shape(u) z = Add(s, s)", ", int64[2] z",
+        ("different-numbers", "ok")),
+    "what it is read by, too, has an equal constant": (
+        "t = Sub(x, c) u = Sub(t, k) w = Sub(t, k2) y = Add(u, w)", "", ("different-numbers",) * 3),
+    "the mean of a square is part of a normalisation": (
+        "q = Mul(x, x) m = ReduceMean<axes = [-1]>(q) u = Add(m, e) r = Sqrt(u) n = Div(x, r) y = Sub(q, n)", "",
+        ("different-numbers",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ_ONCE)
+def test_what_openvino_reads_once_is_no_value_that_is_read_twice(name):
+    body, outputs, expected = READ_ONCE[name]
+    text = (
+        model(body).replace(" y)", f" y{outputs})").replace("<float c", "<float k = {255}, float k2 = {255}, float c")
+    )
+    assert tuple(verdicts(text, OPENVINO, hint="f32")) == expected
+    x = np.random.default_rng(0).standard_normal((64, 8)).astype(np.float32)
+    assert deviates(text, x)
+
+
+def on_openvino(text, *given):
+    """What openvino computes of a first output in float32."""
+    core = pytest.importorskip("openvino").Core()
+    proto = onnx.parser.parse_model(text).SerializeToString()
+    return core.compile_model(core.read_model(proto), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(list(given))[0]
+
+
+def deviates(text, *given):
+    """Whether openvino computes another first output than onnxruntime without optimisations."""
+    got, ort = on_openvino(text, *given), pytest.importorskip("onnxruntime")
+    proto = onnx.parser.parse_model(text).SerializeToString()
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(proto, options)
+    (expected, *_) = session.run(None, dict(zip([i.name for i in session.get_inputs()], given, strict=True)))
+    return got.tobytes() != expected.tobytes()
+
+
+def test_what_is_quantised_and_converted_back_is_fused_with_what_reads_it():
+    """A random graph was run: a difference that reads such a value, and one that reads that, are computed with it."""
+    there = "<float s = {0.02}, uint8 n = {128}, float three = {3}, float six = {6}, float c"
+    back = "q = QuantizeLinear(x, s, n) t = DequantizeLinear(q, s, n) "
+    for body, given, expected in (
+        ("a = Sub(t, b) y = Sub(a, x)", "xb", ["unknown", "unknown"]),
+        ("o = Sub(c, b) y = Sub(t, o)", "xb", ["unknown", "unknown"]),
+        ("k = Clip(b, three, six) y = Sub(k, t)", "xb", ["unknown"]),
+    ):
+        text = model(back + body, given).replace("<float c", there)
+        assert verdicts(text, OPENVINO, hint="f32") == expected
+        assert verdicts(text, ONNXRUNTIME) == ["ok"] * len(expected)
+
+
+def test_float64_that_is_computed_in_float32_deviates_wherever_float32_does():
+    """Constants of the measured cases are no numbers of float32, so that they showed nothing of (1 - x) * -10000."""
+    text = model("t = Cast<to = 11>(x) d = Sub(one, t) y = Mul(d, far)", dtype="double")
+    text = text.replace("double[64,8] x", "bool[64,8] x").replace(
+        "<double c", "<double one = {1}, double far = {-10000}, double c"
+    )
+    (finding,) = check(text, OPENVINO, hint="f32")
+    assert (finding.verdict, finding.graph) == ("different-numbers", "Mul(scalar - x, scalar)")
+    assert deviates(text, np.ones((64, 8), np.bool_))
