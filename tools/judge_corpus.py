@@ -171,8 +171,11 @@ def _judged(
 def _edges(fed: Feeds) -> list[Feeds]:
     """Sets of inputs on which a deviation shows that ordinary numbers do not: floats that are edges among them."""
     source = np.random.default_rng(0)
-    floats = {name: of_numpy(array.dtype) for name, array in fed.items() if array.dtype.kind in "fV"}
-    return [
+    floats = {name: of_numpy(array.dtype) for name, array in fed.items() if array.dtype.kind in "fV" and array.size}
+    one_infinite = {name: array.copy() for name, array in fed.items()}
+    for name in floats:
+        one_infinite[name].flat[0] = np.inf
+    return [one_infinite] + [
         {
             name: array if (element := floats.get(name)) is None else numbers(element.name, array.shape, kind, source)
             for name, array in fed.items()

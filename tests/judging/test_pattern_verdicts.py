@@ -219,6 +219,18 @@ def test_a_constant_behind_a_product_counts_along_the_second_of_four_axes_alone(
     assert np.array_equal(compiled([x])[0], x @ w - k) is (verdict == "ok")
 
 
+def test_a_constant_along_columns_of_a_product_with_a_transposed_matrix_is_unknown_where_these_are_open():
+    """A random graph was run: openvino refuses it, since its product does not know how many columns it has."""
+    text = model("t = Transpose<perm = [1, 0]>(x) m = MatMul(x, t) y = Sub(v, m)", dims="8,u")
+    assert verdicts(text.replace("[8,u] y", "[8,8] y"), OPENVINO, hint="f32") == ["ok"]
+    text = text.replace("float[8,u] x", "float[n,u] x")
+    assert verdicts(text, OPENVINO, hint="f32") == ["unknown"]
+    openvino = pytest.importorskip("openvino")
+    with pytest.raises(RuntimeError, match="data size: 8 OC: 0"):
+        on_openvino(text, np.zeros((8, 8), np.float32))
+    assert openvino
+
+
 def test_what_is_quantised_and_converted_back_is_one_operator_to_openvino():
     """A random graph was run: the last digits of most elements differ. Integers that come from outside are measured."""
     there = "float s = {0.1}, uint8 n = {128}"
@@ -278,14 +290,15 @@ def test_an_infinite_number_in_a_softmax_is_an_edge_on_openvino():
     assert verdicts(text, ONNXRUNTIME) == ["ok"]
 
 
-def test_exponentials_that_are_not_divided_by_their_sum_are_no_softmax():
-    """LogSoftmax written out was run on infinite numbers as well: openvino computes it operator by operator."""
+def test_an_infinite_number_in_the_logarithm_of_a_softmax_is_an_edge_on_openvino():
+    """51 models of ONNX's backend tests were run: where a row holds inf openvino gives -inf for NaN."""
     body = "m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) t = Exp(d) n = Constant<value = int64[1] {-1}>() "
     text = model(body + "s = ReduceSum(t, n) l = Log(s) y = Sub(d, l)")
-    assert verdicts(text, OPENVINO, hint="f32") == ["ok", "ok"]
+    shift, _ = check(text, OPENVINO, hint="f32")
+    assert (shift.verdict, shift.severity) == ("different-numbers", "edge")
     x = np.random.default_rng(0).standard_normal((64, 8)).astype(np.float32)
     x[::3, 0] = np.inf
-    assert np.isnan(on_openvino(text, x)[::3]).all()
+    assert np.isnan(on_openvino(text, x)[::3]).sum() == 22  # of 22 rows with 8 elements each
 
 
 def test_sizes_less_a_number_are_known_on_both_runtimes():

@@ -34,9 +34,7 @@ def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> I
         shape = flow.shapes.get(a)
         known = isinstance(shape, tuple) and len(shape) == 1
         yield from (_OF_ONE_AXIS,) if known else _written(flow, a, b, result)
-    # Its exponentials are divided by their sum; of a sum whose logarithm is subtracted no runtime makes a softmax.
-    divides = behind & {"Div", "Reciprocal", "Pow"}
-    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result) and "ReduceSum" in behind and divides:
+    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result) and "ReduceSum" in behind:
         yield Softmax()
 
 

@@ -101,7 +101,7 @@ class Match:
         past: of an operator that is far and not reached: the operators of one way from the result out of the graph, all
             of them :data:`PLAIN`; ``None`` where there is no such way.
         across: whether a product of a matrix is handed on to the judged operator, which has four axes or more and a
-            constant along the second one.
+            constant along the second one, or a constant along the last one, whose size the product does not know.
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
             values in a graph that has quantised ones, too; or is linear and reads such a value, behind others at most.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
@@ -327,8 +327,10 @@ def _later(flow: Flow, index: int) -> Iterator[Match]:
     for operator in sorted({flow.steps[i][0] for i in connected}):
         way = None if operator in joined else past
         yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True, past=way)
-    products = (i for i in connected - reached if flow.steps[i][0] == "MatMul")
-    if _has_across(flow, index) and any(_joins(flow, i, index, reached) for i in products):
+    products = [i for i in connected - reached if flow.steps[i][0] == "MatMul"]
+    if not _has_across(flow, index):
+        products = [i for i in products if _has_row(flow, index) and _has_open_columns_of_rows(flow, i)]
+    if any(_joins(flow, i, index, reached) for i in products):
         yield Match(_distant(flow, index, How.CONNECTED, "MatMul"), ADJACENT, "MatMul", far=True, across=True)
     for operator in flow.within:
         yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator)
@@ -531,6 +533,20 @@ def _has_across(flow: Flow, index: int) -> bool:
             if axes > 2 and (not isinstance(own, tuple) or len(own) == axes + 1):
                 return True
     return False
+
+
+def _has_row(flow: Flow, index: int) -> bool:
+    """Whether an operator has a constant whose elements lie along the last axis."""
+    shapes = (flow.shapes.get(name) for name in flow.steps[index][1] if name in flow.folded)
+    return any(isinstance(shape, tuple) and shape and shape[-1] != 1 for shape in shapes)
+
+
+def _has_open_columns_of_rows(flow: Flow, index: int) -> bool:
+    """Whether a product of a matrix and a transposed one has a number of columns that is not known."""
+    _, inputs, outputs = flow.steps[index]
+    shape = flow.shapes.get(outputs[0])
+    known = isinstance(shape, tuple) and shape and isinstance(shape[-1], int)
+    return not known and flow.maker(inputs[-1], ("Identity",)) == "Transpose"
 
 
 _LEAST_NORMAL = 2.0**-126
