@@ -175,10 +175,10 @@ def _each(
         wrong = {name: one for name, one in possible.items() if concerns(occurrence, one)}
         otherwise = _is_otherwise(occurrence, match, target)
         negated = node.a.dtype == WIDE and _is_negated_product(occurrence, match, target)
-        if answers is None or (not wrong and (otherwise or negated)):
+        if answers is None or otherwise or negated:  # besides what is known to differ
             helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
-        elif wrong:
+        if wrong:
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)

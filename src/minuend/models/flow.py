@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,8 +19,8 @@ KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "Gat
 """Operators that hand numbers on as they came, but for their sign or what follows the point: a number that a runtime
 holds in more bits than its type has keeps some through these."""
 
-_MERGED = ("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Sqrt", "Reciprocal", "Exp", "Abs", "Relu")
-"""Operators that say all they do by their inputs, so that runtimes compute equal ones once."""
+_DRAWN = ("Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+"""Operators of which two that are equal have other results."""
 
 OF_SHAPES = ("Shape", "Size")
 """Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
@@ -44,6 +44,8 @@ class Flow:
         elements: those of a stored value, flat; ``None`` where they are not read. Queried seldom.
         within: the operators in whose bodies the scope lies, the outermost first.
         no_readers: operators that do not count as readers of what they are given.
+        attributes: what a node states besides, by its number: of equal operators, inputs and attributes runtimes
+            compute one.
     """
 
     steps: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]]
@@ -55,6 +57,7 @@ class Flow:
     elements: Callable[[str], Array | None] = lambda name: None
     within: Sequence[str] = ()
     no_readers: Collection[str] = ()
+    attributes: Callable[[int], Hashable] = lambda index: None
 
     @cached_property
     def _made(self) -> dict[str, int]:
@@ -97,7 +100,7 @@ class Flow:
             The flow, with an empty step for each node that goes, and the number of each node's step in it.
         """
         names = self._equal_constants()
-        first: dict[tuple[str, tuple[str, ...]], int] = {}
+        first: dict[Hashable, int] = {}
         steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
         places: list[int] = []
         live = self._live()
@@ -107,7 +110,8 @@ class Flow:
                 steps.append(("", (), ()))
                 continue
             given = tuple(names.get(name, name) for name in inputs)
-            place = first.setdefault((operator, given), i) if operator in _MERGED else i
+            alone = len(outputs) != 1 or not inputs or operator in _DRAWN
+            place = i if alone else first.setdefault((operator, given, self.attributes(i)), i)
             same = given[0] if self._hands_on(operator, inputs, outputs) else (*self.steps[place][2], "")[0]
             places.append(place)
             if not outputs or same == outputs[0]:

@@ -174,6 +174,13 @@ def _constant(layer: Layer, dtype: str | None) -> Range:
     return of_blocks(blocks, memory, dtype)
 
 
+def _kinds_of(layer: Layer) -> Iterator[str]:
+    """What a layer is besides its attributes: the element types of its results, and its number where it has bodies."""
+    yield from (str(ref.port.type.element) for ref in layer.refs)
+    if layer.bodies:
+        yield str(layer.id)
+
+
 def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
     """A section's layers as their purposes are read off them, and the number of each there."""
 
@@ -207,5 +214,6 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         sizes=sizes,
         elements=elements,
         within=("a body",) if within else (),
+        attributes=lambda index: (frozenset(layers[index].data.items()), *_kinds_of(layers[index])),
     )
     return flow, {layer: i for i, layer in enumerate(layers)}

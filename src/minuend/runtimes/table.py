@@ -168,6 +168,22 @@ class Table:
             and (operator := _last(key.pattern))
         )
 
+    def _of_zeros(self, pattern: Pattern) -> Answers:
+        """What a runtime that joins sums with constants makes of x - (y + c) where y is -c, which no case has.
+
+        -0 - 0 is -0, and x + (-y - c) is 0.
+        """
+        if not isinstance(pattern, Op) or pattern.operator != "Sub" or pattern.operands[:1] != (X,):
+            return {}
+        made = pattern.operands[1]
+        if not isinstance(made, Op) or made.operator not in ("Add", "Sub"):
+            return {}
+        stored = any(isinstance(one, Const) for one in made.operands)
+        if not stored or not self._cell(Match(_TWICE_ADDED, ADJACENT, "Add"), WIDE, STATIC):
+            return {}
+        name = "negative zero" if pattern.judged else "ordinary"
+        return {name: Answer("different-numbers", severities=("sign-of-zero",))}
+
     @functools.cached_property
     def _computes_float64_in_float32(self) -> bool:
         own = self.cells.get(pattern_key(less(X, X), "float64", STATIC, ADJACENT))
@@ -206,6 +222,8 @@ class Table:
             # The constants of its cases are no numbers of float32, so that they show nothing of those that are.
             of_float32 = self._known(match, WIDE, dynamic, hint)
             found = None if of_float32 is None else joined(found, of_float32)
+        if found is not None and match.form in (ADJACENT, THROUGH) and not TYPES[dtype].is_integer:
+            found = joined(found, self._of_zeros(match.pattern))
         return None if found == {} and self.cannot_show(match.pattern, dtype) else found
 
     def witness(self, match: Match, dtype: str, dynamic: bool, hint: str, names: Sequence[str]) -> Witness | None:
@@ -319,6 +337,8 @@ def with_all_that_rounds(found: Answers, pattern: Pattern) -> Answers:
 
 _JUMPING = (*COMPARISONS, "ThresholdedRelu")
 """Operators whose result can change by any amount where an operand changes in its last digit."""
+
+_TWICE_ADDED = less(Op("Add", (X, Const.SCALAR)), Const.SCALAR)
 
 _ADDED = Op("Add", (less(X, X), X))
 

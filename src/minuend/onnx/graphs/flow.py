@@ -48,6 +48,9 @@ def flow_of(model: Model, scope: Scope) -> Flow:
             return None
         return model.array(tensor, f"{model.name}: {name!r}").reshape(-1)
 
+    def attributes(index: int) -> frozenset[bytes]:
+        return frozenset(one.SerializeToString(deterministic=True) for one in scope.nodes[index].attribute)
+
     return Flow(
         [(operator(node), (*node.input, *captured(node)), tuple(node.output)) for node in scope.nodes],
         named | set(stored),
@@ -57,6 +60,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         sizes={**sizes, **{name: math.prod(tensor.dims) for name, tensor in stored.items()}},
         elements=elements,
         within=tuple(_within(model, scope)),
+        attributes=attributes,
     )
 
 
