@@ -110,22 +110,30 @@ def test_windows_in_the_padding_are_left_out_at_every_opset_where_sizes_are_unkn
             np.testing.assert_array_equal(ReferenceEvaluator(one).run(None, {"x": x})[0], answer(model, x=x))
 
 
+CALLED = """<ir_version: 9, opset_import: ["" : {0}, "own" : 1]>
+    g (float[1,1,6] x) => (float[1,1,{1}] y) {{ y = own.f <step = [2], up = 1> (x) }}
+    <domain: "own", opset_import: ["" : {0}]> f <step, up> (x) => (y) {{
+        y = {2} <ceil_mode: int = @up, kernel_shape = [1], strides: ints = @step> (x) }}"""
+
+
+@pytest.mark.parametrize("pool", ["LpPool", "MaxPool"])
 @pytest.mark.parametrize(("before", "after"), [(18, 22), (22, 18)])
-def test_lppool_with_a_window_in_the_padding_is_refused(before, after):
-    """ONNX's inference gives it one window more until opset 21; its text and onnxruntime do not change."""
-    pool = "y = LpPool <ceil_mode = {}, kernel_shape = [{}], strides = [2]> (x)"
-    with pytest.raises(ConversionRefused) as caught:
-        convert_proto(parse(before, pool.format(1, 1), "float[1,1,6] x", "float[A,B,C] y"), after)
-    assert caught.value.nodes == {
-        "graph.node[0]": "LpPool: LpPool with ceil_mode=1 makes 4 windows along axis 2 until opset 21 and 3 since "
-        "opset 22, which leaves out a window that starts in the padding at the end"
-    }
-    for ceil, kernel, size in ((1, 2, "6"), (1, 1, "N"), (0, 1, "6")):
-        model = parse(before, pool.format(ceil, kernel), f"float[1,1,{size}] x", "float[A,B,C] y")
-        made, _, losses = convert_proto(model, after)
-        x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
-        assert not losses
-        np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
+@pytest.mark.parametrize("called", [False, True])
+def test_a_shape_that_onnx_infers_with_a_window_in_the_padding_is_corrected(pool, before, after, called):
+    """ONNX's inference gives one window more until opset 21; onnxruntime and ONNX's evaluator never do."""
+    wide, node = {18: 4, 22: 3}, f"{pool} <ceil_mode = 1, kernel_shape = [1], strides = [2]> (x)"
+    model = parse(before, f"y = {node}", "float[1,1,6] x", f"float[1,1,{wide[before]}] y")
+    if called:
+        model = onnx.parser.parse_model(CALLED.format(before, wide[before], pool))
+    made, changes, losses = convert_proto(model, after)
+    size = made.graph.output[0].type.tensor_type.shape.dim[2].dim_value
+    assert size == wide[after]
+    assert (
+        f"'y' was declared (1, 1, {wide[before]}), and its node makes (1, 1, {size}); it is declared so now" in changes
+    )
+    assert "leaves out a window that starts in the padding" in "".join(losses)
+    x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
+    np.testing.assert_array_equal(answer(made, x=x), answer(model, x=x))
 
 
 def test_pad_that_wraps_is_converted_upwards():

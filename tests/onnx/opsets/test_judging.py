@@ -290,3 +290,13 @@ def test_text_where_numbers_are_due_is_refused():
     model = parse("""<ir_version: 7, opset_import: ["" : 10]>
         g (float[1,2] x) => (float[a,b] y) { s = Constant <value = string[2] {"1", "2"}> () y = Resize(x, s) }""")
     assert "Resize: the model is invalid: Resize-10 takes no tensor(string) as input 1 ('scales')" in refusal(model, 13)
+
+
+def test_constants_that_wrap_are_no_fault():
+    """ONNX's check follows values of shapes, and refuses a product that does not fit; runtimes compute it."""
+    model = parse(
+        """<ir_version: 8, opset_import: ["" : 14]> g () => (int64 y) {
+        a = Constant <value_int: int = 4611686018427387904> () b = Constant <value_int: int = 4> () y = Mul(a, b) }""",
+    )
+    made, _, _ = convert_proto(model, 13)
+    assert made.opset_import[0].version == 13

@@ -50,42 +50,28 @@ def grid_modes_of_images(node: NodeProto, new: Builder) -> None:
 @step("MaxPool", at=(22, 12))
 @step("AveragePool", at=(19, 22))
 @step("AveragePool", at=(22, 19))
+@step("LpPool", at=(18, 22))
+@step("LpPool", at=(22, 18))
 def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
     """Version 22 leaves out windows that would start in the padding at the end.
 
     Where padding counts in an average, such a window has a value until opset 21, and no known size may make one.
     Elsewhere it has no elements, and no value; and where a size is not known, runtimes decide. onnxruntime and ONNX's
-    inference and evaluator leave such a window out at every opset, so the results stay the same; that is a loss, and
-    said.
+    evaluator leave such a window out at every opset, so the results stay the same; that is a loss, and said. ONNX's
+    inference counts it until opset 21, for LpPool too, whose text is the same.
     """
     for w in _starting_in_the_padding(node, new):
         counts = w.size is not None and w.last < w.before + w.size + w.after
         if counts and attribute(node, "count_include_pad", 0):
-            raise _fewer(node, w)
+            raise Refusal(
+                f"{node.op_type} with ceil_mode=1 makes {w.rounded_up} windows along axis {w.axis} until opset 21 and "
+                f"{w.rounded_up - 1} since opset 22, which leaves out a window that starts in the padding at the end"
+            )
+        by = "ONNX's inference" if node.op_type == "LpPool" else "its text"
         new.losses.append(
             f"{node.op_type} with ceil_mode=1 leaves out a window that starts in the padding at the end of axis "
-            f"{w.axis}, by its text since opset 22 and by onnxruntime and ONNX's evaluator at every opset"
+            f"{w.axis}, by {by} since opset 22 and by onnxruntime and ONNX's evaluator at every opset"
         )
-
-
-@step("LpPool", at=(18, 22))
-@step("LpPool", at=(22, 18))
-def no_window_in_the_padding_by_inference(node: NodeProto, new: Builder) -> None:
-    """ONNX's inference counts windows that start in the padding until opset 21; its texts say the same.
-
-    onnxruntime leaves such a window out at every opset. Where the size is not known, nothing is inferred of it.
-    """
-    for w in _starting_in_the_padding(node, new):
-        if w.size is not None:
-            raise _fewer(node, w)
-
-
-def _fewer(node: NodeProto, w: _Windows) -> Refusal:
-    """Why a pool whose last window along an axis starts in the padding stays where it is."""
-    return Refusal(
-        f"{node.op_type} with ceil_mode=1 makes {w.rounded_up} windows along axis {w.axis} until opset 21 and "
-        f"{w.rounded_up - 1} since opset 22, which leaves out a window that starts in the padding at the end"
-    )
 
 
 def _starting_in_the_padding(node: NodeProto, new: Builder) -> Iterator[_Windows]:

@@ -24,6 +24,7 @@ from minuend.onnx.opsets.scope import infer, own_types, skeleton
 from minuend.onnx.processes import library_process
 
 Types = dict[str, TypeProto]
+_POOLS = ("AveragePool", "LpPool", "MaxPool")
 _NO_TYPE = "expected to have type but instead is null"
 """What ONNX's inference says of an operator whose input has no known type."""
 _CAST_IN_A_FUNCTION = (
@@ -118,24 +119,48 @@ class _Sound:
 
     def __init__(self, model: ModelProto, source: ModelProto, now: Types, before: Types) -> None:
         self.now, self.before = now, before
-        self.makers = {name: node for node in _nodes(model) for name in node.output if name}
+        self.functions = {(function.domain, function.name): function for function in model.functions}
+        # Values of functions can have the names of others.
+        self.makers = {name: node for one in within(model.graph) for node in one.node for name in node.output if name}
         self.unchanged = {node.SerializeToString(deterministic=True) for node in _nodes(source)}
 
     def is_sound(self, name: str) -> bool:
-        if name in self.before and shape_of(self.before[name]) is not None:
-            return not _clash(self.before[name], self.now[name])
+        if self._shaped(name) and not self._refuted(name):
+            return True
         waiting, seen = [name], {name}
         while waiting:
-            node = self.makers.get(waiting.pop())
+            current = waiting.pop()
+            node = self.makers.get(current)
             if node is None:  # an input of the graph, of a body or of a function
                 continue
             if node.SerializeToString(deterministic=True) not in self.unchanged:
                 return False
-            for other in set(all_inputs(node)) - seen - {""}:
-                seen.add(other)
-                if not self._as_before(other):
-                    waiting.append(other)
+            if self._rounds_up(node):
+                continue
+            others = [other for other in set(all_inputs(node)) - {""} if not self._as_before(other)]
+            if not others and self._refuted(current):
+                return False
+            waiting += [other for other in others if other not in seen]
+            seen.update(others)
         return True
+
+    def _shaped(self, name: str) -> bool:
+        """Whether a shape followed for a value before."""
+        return shape_of(self.before.get(name)) is not None
+
+    def _refuted(self, name: str) -> bool:
+        """Whether another shape follows for a value than before."""
+        return self._shaped(name) and name in self.now and _clash(self.before[name], self.now[name])
+
+    def _rounds_up(self, node: NodeProto) -> bool:
+        """Whether a node is a pool that may have a window in the padding, or calls a function with one.
+
+        ONNX's inference counts such a window until opset 21; runtimes never compute it.
+        """
+        if node.op_type in _POOLS and node.domain in MAIN:
+            return any(a.name == "ceil_mode" and (a.i or a.ref_attr_name) for a in node.attribute)
+        function = self.functions.get((node.domain, node.op_type))
+        return function is not None and any(self._rounds_up(n) for one in within(function) for n in one.node)
 
     def _as_before(self, name: str) -> bool:
         """Whether the shape of a value is known, and the same, in both."""
