@@ -656,6 +656,16 @@ def on_openvino(text, *given):
     return core.compile_model(core.read_model(proto), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(list(given))[0]
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_constants_are_equal_by_their_elements_however_many(same):
+    numbers = np.linspace(-3, 3, 5000, dtype=np.float32)
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[4,5000] x) => (float[4,5000] y) { t = Mul(x, k) u = Sub(t, c) w = Sub(t, d) r = Relu(u) y = Add(r, w) }""")
+    for name, array in (("k", numbers + 1), ("c", numbers), ("d", numbers if same else numbers[::-1])):
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(array.copy(), name))
+    assert verdicts(proto, OPENVINO, hint="f32") == ["different-numbers" if same else "ok"] * 2
+
+
 def deviates(text, *given):
     """Whether openvino computes another first output than onnxruntime without optimisations."""
     got, ort = on_openvino(text, *given), pytest.importorskip("onnxruntime")

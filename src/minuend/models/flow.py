@@ -19,14 +19,11 @@ KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "Gat
 """Operators that hand numbers on as they came, but for their sign or what follows the point: a number that a runtime
 holds in more bits than its type has keeps some through these."""
 
-_DRAWN = ("Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+DRAWN = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 """Operators of which two that are equal have other results."""
 
 OF_SHAPES = ("Shape", "Size")
 """Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
-
-_MOST_COMPARED = 64
-"""Elements of a constant up to which it is compared with others."""
 
 _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}
 """From which input to which an operator hands numbers on, where that is not the first alone."""
@@ -99,8 +96,8 @@ class Flow:
         Returns:
             The flow, with an empty step for each node that goes, and the number of each node's step in it.
         """
-        names = self._equal_constants()
-        first: dict[Hashable, int] = {}
+        names: dict[str, str] = {}
+        first: dict[Hashable, list[int]] = {}
         steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
         places: list[int] = []
         live = self._live()
@@ -110,8 +107,11 @@ class Flow:
                 steps.append(("", (), ()))
                 continue
             given = tuple(names.get(name, name) for name in inputs)
-            alone = len(outputs) != 1 or not inputs or operator in _DRAWN
-            place = i if alone else first.setdefault((operator, given, self.attributes(i)), i)
+            alone = len(outputs) != 1 or not inputs or operator in DRAWN
+            key = None if alone else (operator, *map(self._signature, given), self.attributes(i))
+            alike = [] if alone else first.setdefault(key, [])
+            place = next((one for one in alike if self._are_one(steps[one][1], given)), i)
+            alike += [i] if place == i else []
             same = given[0] if self._hands_on(operator, inputs, outputs) else (*self.steps[place][2], "")[0]
             places.append(place)
             if not outputs or same == outputs[0]:
@@ -122,19 +122,18 @@ class Flow:
         outputs_ = [names.get(name, name) for name in self.outputs]
         return replace(self, steps=steps, outputs=outputs_, no_readers=OF_SHAPES), places
 
-    def _equal_constants(self) -> dict[str, str]:
-        """The names of small constants that another one before them is equal to, each with that one's."""
-        names: dict[str, str] = {}
-        first: dict[tuple[object, ...], str] = {}
-        read = {name: self.sizes.get(name, 0) for _, inputs, _ in self.steps for name in inputs}
-        for name, size in read.items():
-            found = self.elements(name) if 0 < size <= _MOST_COMPARED and name in self.constants else None
-            if found is None or found.dtype.hasobject:
-                continue
-            one = first.setdefault((self.dtypes.get(name), self.shapes.get(name), found.tobytes()), name)
-            if one != name:
-                names[name] = one
-        return names
+    def _signature(self, name: str) -> Hashable:
+        """A value's name; of a constant all that is known without reading it."""
+        known = name in self.constants
+        return (self.dtypes.get(name), self.shapes.get(name), self.sizes.get(name)) if known else name
+
+    def _are_one(self, some: Sequence[str], others: Sequence[str]) -> bool:
+        """Whether values of the same signatures are the same: constants that are not read are taken for equal."""
+        return all(a == b or self._equal(self.elements(a), self.elements(b)) for a, b in zip(some, others, strict=True))
+
+    @staticmethod
+    def _equal(a: Array | None, b: Array | None) -> bool:
+        return a is None or b is None or a.tobytes() == b.tobytes()
 
     def _live(self) -> Collection[int]:
         """The numbers of the steps that an output of the scope is made by, shapes aside; all, where none is known."""

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from minuend.core.elements import TYPES
 from minuend.core.shapes import Dim, Shape, bounds
+from minuend.models.flow import DRAWN
 from minuend.models.ranges import interval as ranges
 from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Number, Range, full, join, outward, within
 
@@ -67,7 +68,7 @@ def result(step: Step) -> list[Range]:
     rule = RULES.get(step.kind)
     found = rule(step) if rule is not None else ()
     given = [found] if isinstance(found, Range) else list(found)
-    constant = bool(step.inputs) and all(r is None or r.constant for r in step.inputs) and step.kind not in _RANDOM
+    constant = bool(step.inputs) and all(r is None or r.constant for r in step.inputs) and step.kind not in DRAWN
     if step.kind in ("Shape", "Size"):  # of a fixed shape, whatever the tensor holds
         constant = all(isinstance(dim, int) for dim in step.shape(0) or (None,))
     results = []
@@ -78,9 +79,6 @@ def result(step: Step) -> list[Range]:
         why = one.why if one.why and step.kind in _TRANSPARENT else step.kind
         results.append(replace(one, constant=constant or (one.constant and not step.inputs), why=why))
     return results
-
-
-_RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 
 
 # ---- values that pass through ---------------------------------------------------------------------------------
