@@ -659,8 +659,9 @@ def on_openvino(text, *given):
 @pytest.mark.parametrize("same", [True, False])
 def test_constants_are_equal_by_their_elements_however_many(same):
     numbers = np.linspace(-3, 3, 5000, dtype=np.float32)
-    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
-        g (float[4,5000] x) => (float[4,5000] y) { t = Mul(x, k) u = Sub(t, c) w = Sub(t, d) r = Relu(u) y = Add(r, w) }""")
+    body = "t = Mul(x, k) u = Sub(t, c) w = Sub(t, d) r = Relu(u) y = Add(r, w)"
+    text = f"g (float[4,5000] x) => (float[4,5000] y) {{ {body} }}"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
     for name, array in (("k", numbers + 1), ("c", numbers), ("d", numbers if same else numbers[::-1])):
         proto.graph.initializer.append(onnx.numpy_helper.from_array(array.copy(), name))
     assert verdicts(proto, OPENVINO, hint="f32") == ["different-numbers" if same else "ok"] * 2

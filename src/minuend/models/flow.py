@@ -107,12 +107,14 @@ class Flow:
                 steps.append(("", (), ()))
                 continue
             given = tuple(names.get(name, name) for name in inputs)
-            alone = len(outputs) != 1 or not inputs or operator in DRAWN
-            key = None if alone else (operator, *map(self._signature, given), self.attributes(i))
-            alike = [] if alone else first.setdefault(key, [])
-            place = next((one for one in alike if self._are_one(steps[one][1], given)), i)
-            alike += [i] if place == i else []
-            same = given[0] if self._hands_on(operator, inputs, outputs) else (*self.steps[place][2], "")[0]
+            hands_on = self._hands_on(operator, inputs, outputs)
+            place = i
+            if len(outputs) == 1 and inputs and operator not in DRAWN and not hands_on:
+                key = (operator, *map(self._signature, given), self.attributes(i))
+                alike = first.setdefault(key, [])
+                place = next((one for one in alike if self._are_one(steps[one][1], given)), i)
+                alike += [i] if place == i else []
+            same = given[0] if hands_on else (*self.steps[place][2], "")[0]
             places.append(place)
             if not outputs or same == outputs[0]:
                 steps.append((operator, given, outputs))
