@@ -12,7 +12,7 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
 from minuend.runtimes.explaining import Command, cause, explained, lines
 from minuend.runtimes.finding import Finding
-from minuend.runtimes.severity import Deviation
+from minuend.runtimes.severity import UNKNOWN, Deviation
 from minuend.runtimes.witness import Witness
 
 ENGLISH = Language()
@@ -65,6 +65,20 @@ def of(finding: Finding, *reasons: because.Reason, **changes: object) -> Finding
                 'compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})',
                 "minuend check a.onnx --target openvino-cpu@2026.4.1 --hint f32",
             ],
+        ),
+        (
+            replace(
+                of(
+                    FLOAT,
+                    because.ValuesDiffer(("negative zero",), dynamic=True),
+                    severity="sign-of-zero",
+                    fixable=False,
+                ),
+                deviations=(Deviation("sign-of-zero"), UNKNOWN),
+            ),
+            "sign-of-zero or worse in float32, no example known",
+            "negative zeros differ where shapes are dynamic",
+            ["no remedy known: accept it in minuend.toml"],
         ),
         (
             of(FLOAT, because.PatternComputedOtherwise(less(Op("Mul", (X, X)), Const.ARRAY)), severity="numbers"),

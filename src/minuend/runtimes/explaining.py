@@ -18,7 +18,7 @@ from minuend.runtimes import reasons as because
 from minuend.runtimes import registry, rendering
 from minuend.runtimes.actions import Action
 from minuend.runtimes.reasons import Reason, deciding
-from minuend.runtimes.severity import most_ulps
+from minuend.runtimes.severity import UNKNOWN, most_ulps
 
 if TYPE_CHECKING:
     from minuend.runtimes.finding import Finding
@@ -124,7 +124,7 @@ def cause(finding: Finding, language: Language) -> tuple[str, ...]:
     patterns = isinstance(reason, because.PatternNotMeasured) or _is_pattern(reason)
     named = type(reason).__name__ if patterns else why([finding], language)
     contradicted = "contradicted" if _contradiction([finding]) else ""
-    return (finding.severity or "", named, contradicted, *todo(finding, language, Command()))
+    return (_severity(finding, language), named, contradicted, *todo(finding, language, Command()))
 
 
 def lines(finding: Finding, command: Command = Command()) -> str:
@@ -167,11 +167,19 @@ def what(finding: Finding, language: Language) -> str:
     """Return the severity of different numbers with an example, or what is found instead."""
     if finding.verdict in _WHAT:
         return language.tr(_WHAT[finding.verdict])
-    severity = language.tr("severity unknown") if finding.severity is None else finding.severity
-    severity = language.tr("{severity} in {dtype}", severity=severity, dtype=finding.dtype)
+    severity = language.tr("{severity} in {dtype}", severity=_severity(finding, language), dtype=finding.dtype)
     if finding.witness is None:
         return language.tr("{severity}, no example known", severity=severity)
     return language.labelled(severity, rendering.example(finding.witness, language))
+
+
+def _severity(finding: Finding, language: Language) -> str:
+    """Return how bad different numbers are, and whether something besides is, of which that is not known."""
+    if finding.severity is None:
+        return language.tr("severity unknown")
+    if finding.severity != "numbers" and UNKNOWN in finding.deviations:
+        return language.tr("{severity} or worse", severity=finding.severity)
+    return finding.severity
 
 
 # ---- why ---------------------------------------------------------------------------------------------------------
