@@ -116,7 +116,7 @@ KNOWN = (
     r"QuantizeLinear-19 has no output_dtype, and a zero point needs the scale's shape",
     r"(Gather|Scatter|OneHot|\w+Elements) of opset 10 takes no negative index",
     r"(Trilu|Clip-11|Pad-11) needs the element type of '[^']*', which is unknown",
-    r"Pad with mode='wrap' does not say what it repeats where it adds and removes along axis \d+",
+    r"Pad with mode='wrap' does not say what it repeats (where it adds and removes )?along axis \d+(, which .+)?",
     rf"({_ELEMENTWISE})-[1-6] has axis=-?\d+, and the rank of .+ is unknown; state the shape of .+ in the model",
     r"Gemm-9 needs its input C",
     r"Gemm-6 takes a C of the result's shape, or of one row",

@@ -670,3 +670,21 @@ def test_a_string_that_pads_is_refused_before_it_was_an_input():
         model.graph.node[1].attribute[0].t.string_data[0] = held.encode()
         with pytest.raises(ConversionRefused, match=f"Pad-2 keeps the value as float32, which cannot hold '{held}'"):
             convert_proto(model, to)
+
+
+@pytest.mark.parametrize("axis", [-3, -2, -1, 0, 1, 2])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_one_hot_counts_the_axes_of_its_result(axis, known):
+    """A negative axis was counted in those of the indices: other numbers where depth is one of their sizes."""
+    given = "[2,3,3]" if known else "[A,B,C]"
+    body = f"() => (float{given} y) {{ {written_out(f'y = OneHot<axis={axis}>(i, d, w)')} }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> g {body}')
+    for name, array in (
+        ("i", np.int64([[0, 1, 2], [2, 2, 0], [1, 0, 1]])), ("d", np.array(3)), ("w", np.float32([5, 7]))
+    ):  # fmt: skip
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    made, _, _ = convert_proto(model, 9)
+    for run in (on_onnx, on_onnxruntime):
+        (before,), (after,) = (run(one, {}) for one in (model, made))
+        np.testing.assert_array_equal(before, after)

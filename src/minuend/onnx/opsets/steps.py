@@ -107,12 +107,12 @@ def count_from_0(node: NodeProto, new: Builder) -> None:
             continue  # the checker's to find
         value = schemas.attribute(node, name)
         axes = [value] if isinstance(value, int) else list(value or ())
-        if not any(axis < 0 for axis in axes):
+        if not any(axis < 0 for axis in axes) or (node.op_type == "OneHot" and value == -1):  # it is the last one there
             continue
         rank = new.scope.rank(node.input[0])
         if rank is None:
             raise Refusal(f"opset 10 has no negative {name}, and the rank of {node.input[0]!r} is unknown")
-        rank += len(axes) if node.op_type == "Unsqueeze" else 0
+        rank += len(axes) if node.op_type in ("OneHot", "Unsqueeze") else 0  # they count those of the result
         if not all(-rank <= axis < rank for axis in axes):
             raise Refusal(f"the model is invalid: {node.op_type} has {name}={value}, and there are {rank} dims")
         axes = [axis % rank for axis in axes]

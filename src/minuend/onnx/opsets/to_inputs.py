@@ -294,11 +294,11 @@ def _ends(pads: str, count: int, new: Builder) -> tuple[list[End], list[End]]:
 def _wrapped(size: Dim, axis: int, before: End, after: End, x: str, new: Builder) -> str:
     """The numbers of the elements along an axis that is repeated at its ends, or cut there."""
     if isinstance(before, int) and isinstance(after, int):
+        what = "Pad with mode='wrap' does not say what it repeats"
         if min(before, after) < 0 < max(before, after):
-            what = "Pad with mode='wrap' does not say what it repeats"
             raise Refusal(f"{what} where it adds and removes along axis {axis}")
         if size == 0:
-            raise Refusal(f"{INVALID}Pad with mode='wrap' repeats an axis {axis} without elements")
+            raise Refusal(f"{what} along axis {axis}, which has no elements")
         if isinstance(size, int) and size + before + after <= _LISTED:
             return new.constant("at", [i % size for i in range(-before, size + after)])
     length = new.add("Gather", [new.add("Shape", [x], "shape"), new.constant("axis", axis)], "size")
