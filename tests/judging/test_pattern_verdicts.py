@@ -633,6 +633,9 @@ READ_ONCE = {
     "what it is read by, too, is an equal node, and so is what reads that": (
         "t = Mul(x, v) u = Reshape(t, p) w = Reshape(t, p2) a = Sub(u, c) b = Sub(w, c) d = Relu(a) y = Add(d, b)", "",
         ("different-numbers",) * 2),
+    "what it is read by, too, quantises it": (
+        "t = Mul(x, v) q = QuantizeLinear(t, e, zp) z = DequantizeLinear(q, e, zp) y = Sub(t, c)", ", float[64,8] z",
+        ("different-numbers",)),
     "the mean of a square is part of a normalisation": (
         "q = Mul(x, x) m = ReduceMean<axes = [-1]>(q) u = Add(m, e) r = Sqrt(u) n = Div(x, r) y = Sub(q, n)", "",
         ("different-numbers",)),
@@ -642,7 +645,7 @@ READ_ONCE = {
 @pytest.mark.parametrize("name", READ_ONCE)
 def test_what_openvino_reads_once_is_no_value_that_is_read_twice(name):
     body, outputs, expected = READ_ONCE[name]
-    more = "float k = {255}, float k2 = {255}, int64[2] p = {64, 8}, int64[2] p2 = {64, 8}"
+    more = "float k = {255}, float k2 = {255}, int64[2] p = {64, 8}, int64[2] p2 = {64, 8}, uint8 zp = {128}"
     text = model(body).replace(" y)", f" y{outputs})").replace("<float c", f"<{more}, float c")
     assert tuple(verdicts(text, OPENVINO, hint="f32")) == expected
     x = np.random.default_rng(0).standard_normal((64, 8)).astype(np.float32)

@@ -305,8 +305,9 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
         return WITHIN
     if form != ADJACENT or operator not in LINEAR or flow.uses(name) == 1:
         return form
-    # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator.
-    gone = ("Sqrt", "ReduceMean") if _is_square(flow, name) else ("Sqrt",)
+    # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator; what
+    # quantises a product takes its factors along.
+    gone = ("QuantizeLinear", "Sqrt", *(("ReduceMean",) if _is_square(flow, name) else ()))
     others = [one for one in flow.readers(name) if one not in gone]
     return SHARED if len(others) > 1 or name in flow.outputs else form
 
