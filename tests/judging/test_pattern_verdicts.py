@@ -293,15 +293,16 @@ def test_an_infinite_number_in_a_softmax_is_an_edge_on_openvino():
     assert verdicts(text, ONNXRUNTIME) == ["ok"]
 
 
-def test_an_infinite_number_in_the_logarithm_of_a_softmax_is_an_edge_on_openvino():
-    """51 models of ONNX's backend tests were run: where a row holds inf openvino gives -inf for NaN."""
-    body = "m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) t = Exp(d) n = Constant<value = int64[1] {-1}>() "
-    text = model(body + "s = ReduceSum(t, n) l = Log(s) y = Sub(d, l)")
-    shift, _ = check(text, OPENVINO, hint="f32")
-    assert (shift.verdict, shift.severity) == ("different-numbers", "edge")
+def test_the_logarithm_of_a_softmax_is_computed_operator_by_operator_on_openvino():
+    """36 models of ONNX's backend tests were red for it: openvino's Exp of NaN is inf, whatever stands around it."""
+    before = "m = ReduceMax<axes = [-1]>(x) d = Sub(x, m) "
+    after = "t = Exp({0}) n = Constant<value = int64[1] {{-1}}>() s = ReduceSum(t, n) l = Log(s) y = Sub({0}, l)"
+    text = model(before + after.format("d"))
+    assert verdicts(text, OPENVINO, hint="f32") == ["ok", "ok"]
     x = np.random.default_rng(0).standard_normal((64, 8)).astype(np.float32)
     x[::3, 0] = np.inf
-    assert np.isnan(on_openvino(text, x)[::3]).sum() == 22  # of 22 rows with 8 elements each
+    between = model(before + "b = Max(d, d) " + after.format("b"))
+    assert on_openvino(text, x).tobytes() == on_openvino(between, x).tobytes()
 
 
 def test_sizes_less_a_number_are_known_on_both_runtimes():

@@ -34,7 +34,9 @@ def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> I
         shape = flow.shapes.get(a)
         known = isinstance(shape, tuple) and len(shape) == 1
         yield from (_OF_ONE_AXIS,) if known else _written(flow, a, b, result)
-    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result) and "ReduceSum" in behind:
+    # Its exponentials are divided by their sum: where its logarithm is subtracted, none was seen to be fused.
+    divides = behind & {"Div", "Reciprocal", "Pow"}
+    if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result) and "ReduceSum" in behind and divides:
         yield Softmax()
 
 
