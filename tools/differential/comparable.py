@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
 
@@ -44,7 +45,8 @@ def excluded(built: Built) -> str:
                 return f"{node.op_type} takes no negative axis"
         if node.op_type == "Celu" and any(a.name == "alpha" and a.f == 0 for a in node.attribute):
             return "Celu divides by its alpha"
-        axes = min((given[name].ndim for name in node.input if name in given), default=2)
+        arrays = [given[name] for name in node.input if isinstance(given.get(name), np.ndarray)]
+        axes = min((array.ndim for array in arrays), default=2)
         if node.op_type == "Concat" and built.opset < 4 and not node.attribute and axes < 2:
             return "Concat-1 joins along the second axis by default"
         if node.op_type == "Gemm" and not node.domain and all(name in given for name in node.input[:2]):

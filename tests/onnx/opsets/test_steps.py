@@ -688,3 +688,16 @@ def test_a_one_hot_counts_the_axes_of_its_result(axis, known):
     for run in (on_onnx, on_onnxruntime):
         (before,), (after,) = (run(one, {}) for one in (model, made))
         np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("after", [11, 10, 9])
+def test_a_clip_whose_min_is_above_its_max_gives_the_max(after):
+    """onnxruntime loads no Clip-6 with such attributes; the function body of Clip-13 has the result."""
+    body = written_out("lo := 2.0 hi := -1.0 y = Clip(x, lo, hi)")
+    model = parse(13, f"(float[2,3,4] x) => (float[2,3,4] y) {{ {body} }}")
+    made, _, _ = convert_proto(model, after)
+    ((before,), (now,)) = (on_onnxruntime(one, {"x": X}) for one in (model, made))
+    np.testing.assert_array_equal(before, now)
+    assert (now == -1).all()
+    with pytest.raises(ConversionRefused, match=r"Clip-6 has no min=2\.0 above max=-1\.0, for which onnxruntime does"):
+        convert_proto(model, 8)

@@ -185,6 +185,9 @@ def clip_to_attributes(node: NodeProto, new: Builder) -> None:
             set_attribute(node, name, _as_float32(value, f"Clip-6 keeps {name}", node))
         elif new.scope.element(node.input[0]) == TensorProto.DOUBLE:
             raise Refusal(f"Clip-6 without {name} clips double at float32's largest number")
+    low, high = attribute(node, "min"), attribute(node, "max")
+    if low is not None and high is not None and low > high:
+        raise Refusal(f"Clip-6 has no min={low} above max={high}, for which onnxruntime does not load it")
     set_inputs(node, [node.input[0]])
 
 
