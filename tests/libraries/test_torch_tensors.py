@@ -529,3 +529,19 @@ def test_what_is_unusual_about_out_on_a_device_is_as_without_a_short_way():
         on_device(a, b[:5], torch.empty(12, dtype=torch.uint8))
     with pytest.raises(ShapeError, match="out requires grad"):
         on_device(torch.ones(2), torch.ones(2), torch.ones(2, requires_grad=True))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+def test_sparse_tensors_of_any_layout_are_refused(layout):
+    """Tensors in blocks have no strides, and PyTorch raises an error of its own where they are read."""
+    blocks = {"blocksize": (2, 2)} if layout in ("sparse_bsr", "sparse_bsc") else {}
+    dense = torch.eye(4)
+    sparse = dense.to_sparse(layout=getattr(torch, layout), **blocks)
+    for a, b, name in ((sparse, sparse, "a"), (sparse, dense, "a"), (dense, sparse, "b")):
+        with pytest.raises(DTypeError) as caught:
+            mn.subtract(a, b)
+        assert (
+            str(caught.value)
+            == f"{name} is a tensor of layout torch.{layout}; expected a strided tensor of plain numbers"
+        )

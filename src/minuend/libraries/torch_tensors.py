@@ -133,7 +133,8 @@ def _quick(a: torch.Tensor, b: torch.Tensor, overflow: Overflow) -> torch.Tensor
         found: torch.Tensor | None = _native.exchanged("subtract", _EXCHANGE, a, b, None, overflow)
         if found is not None:
             return found
-        own = _laid_out(a, b, overflow) if a.is_cpu and a.dtype is b.dtype and a.dtype in _PLAIN else None
+        alike = a.is_cpu and a.dtype is b.dtype and a.dtype in _PLAIN and a.layout is b.layout is torch.strided
+        own = _laid_out(a, b, overflow) if alike else None
         if own is not None and _native.exchanged("subtract", _EXCHANGE, a, b, own, overflow) is not None:
             return own
     if a.dtype not in _PLAIN or b.dtype not in _PLAIN or _is_functional(a) or _is_functional(b):
