@@ -168,7 +168,7 @@ def _judged(
     return True
 
 
-def _edges(fed: Feeds) -> list[Feeds]:
+def _edges(fed: Feeds) -> Sequence[Feeds]:
     """Sets of inputs on which a deviation shows that ordinary numbers do not: floats that are edges among them."""
     source = np.random.default_rng(0)
     floats = {name: of_numpy(array.dtype) for name, array in fed.items() if array.dtype.kind in "fV" and array.size}
