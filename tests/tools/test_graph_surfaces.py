@@ -293,6 +293,8 @@ def test_a_double_is_near_by_float32_behind_a_stash_type_alone(tmp_path: Path) -
     assert results.near_as_float32(x, x + 2e-3)
     assert not results.near_as_float32(x, x + 5e-3)
     assert not results.near(x, x + 2e-3)
+    assert results.near_as_float32(x.astype("f4"), np.float32(x + 2e-3))
+    assert not results.near_as_float32(x.astype("f4"), x)
     assert conversion.compare(case, tmp_path).startswith("normalized in float32, the type of computation")
     whole = [np.zeros(2), x, x]
     assert conversion._within_stash(model, whole, [whole[0], x + 2e-3, x])

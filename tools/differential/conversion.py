@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx.inliner
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from differential import node_models, onnx_worker, valid_nodes
 from differential.comparable import every_node, excluded, fault, fits, is_random, rounding, stashed
@@ -101,9 +101,15 @@ def _drawn(case: Case) -> tuple[Built, ModelProto]:
         raise ValueError("onnxruntime leaves the memory of a product over no elements as it is")
     if case.empty and any(node.op_type == "NonMaxSuppression" for node in built.nodes):
         raise ValueError("onnxruntime reads thresholds that have no elements")
+    if case.numbers == "edge" and any(node.op_type == "MaxPool" and _by_columns(node) for node in built.nodes):
+        raise ValueError("onnxruntime's MaxPool by columns is another kernel, which passes NaN by")
     if wrong := excluded(built) or fault(model):
         raise ValueError(wrong)
     return built, model
+
+
+def _by_columns(node: NodeProto) -> bool:
+    return any(a.name == "storage_order" and a.i for a in node.attribute)
 
 
 def _before(model: ModelProto, built: Built) -> list[Any] | None:
@@ -143,22 +149,38 @@ def _converted(
         return failed(str(error), result)
     if all(map(same, expected, came)):
         return "equal"
-    if all(map(near, expected, came)) and losses:
-        return "within rounding, and a loss says so"
-    if any("-inf where a mask excludes" in loss for loss in losses) and all(map(near, map(lowest, expected), came)):
-        return "-inf where onnxruntime's Attention has the lowest number, and a loss says so"
-    if all(map(near, expected, came)) and rounding(result) == rounding(model):
-        return "within rounding, by another kernel of onnxruntime"
-    masked = "Attention" in rounding(model) and rounding(result) == rounding(model)
-    if masked and all(map(near, map(lowest, expected), came)):
-        return "-inf where onnxruntime's Attention has the lowest number, where it has no kernel and takes ONNX's body"
+    if reason := _close(model, result, expected, came, losses):
+        return reason
+    raise Difference(f"before {words(expected)}, after {words(came)}, losses {losses}")
+
+
+def _close(model: ModelProto, result: ModelProto, expected: list[Any], came: list[Any], losses: list[str]) -> str:
+    """What makes up for results that differ: rounding, a loss that says so, onnxruntime's own; ``""`` for nothing."""
+    one_rounding = rounding(result) == rounding(model)
+    if all(map(near, expected, came)):
+        if losses:
+            return "within rounding, and a loss says so"
+        if one_rounding:
+            return "within rounding, by another kernel of onnxruntime"
+    if all(map(near, map(lowest, expected), came)):
+        if any("-inf where a mask excludes" in loss for loss in losses):
+            return "-inf where onnxruntime's Attention has the lowest number, and a loss says so"
+        if "Attention" in rounding(model) and one_rounding:
+            return "-inf where onnxruntime's Attention has the lowest number, without a kernel of its own here"
+    return _stated(model, expected, came, losses)
+
+
+def _stated(model: ModelProto, expected: list[Any], came: list[Any], losses: list[str]) -> str:
+    """What a loss says of results that differ by more than rounding; ``""`` where none does."""
     if any("overflows" in loss for loss in losses) and all(map(overflowed, expected, came)):
         return "a logarithm of integers that ONNX's body overflows for, and a loss says so"
     if any("clamps them" in loss for loss in losses) and all(map(clamped, expected, came)):
         return "integers that do not fit, which onnxruntime clamps, and a loss says so"
     if any("normalizes in float32" in loss for loss in losses) and _within_stash(model, expected, came):
         return "normalized in float32, the type of computation, and a loss says so"
-    raise Difference(f"before {words(expected)}, after {words(came)}, losses {losses}")
+    if any("may round differently" in loss for loss in losses) and _within_stash(model, expected, came):
+        return "normalized numbers far from 0, which lose digits in float32, and a loss says so"
+    return ""
 
 
 def _uncompared(case: Case, model: ModelProto, losses: list[str]) -> str:

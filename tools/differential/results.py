@@ -67,12 +67,14 @@ def near(x: Any, y: Any) -> bool:
 
 
 def near_as_float32(x: Any, y: Any) -> bool:
-    """Whether two results are near each other; those of double within float32's rounding of their largest element."""
+    """Whether two results are near each other; floats within float32's rounding of their largest element."""
     if near(x, y):
         return True
     if isinstance(x, list) and isinstance(y, list):
         return len(x) == len(y) and all(map(near_as_float32, x, y))
-    if any(not isinstance(one, np.ndarray) or one.dtype != np.float64 for one in (x, y)) or x.shape != y.shape:
+    if not all(isinstance(one, np.ndarray) and one.dtype in (np.float32, np.float64) for one in (x, y)):
+        return False
+    if (x.dtype, x.shape) != (y.dtype, y.shape):
         return False
     largest = np.abs(x[np.isfinite(x)]).max(initial=0)
     return bool(np.allclose(x, y, 3e-5, 3e-5 * largest, equal_nan=True))

@@ -701,3 +701,15 @@ def test_a_clip_whose_min_is_above_its_max_gives_the_max(after):
     assert (now == -1).all()
     with pytest.raises(ConversionRefused, match=r"Clip-6 has no min=2\.0 above max=-1\.0, for which onnxruntime does"):
         convert_proto(model, 8)
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "float16"])
+@pytest.mark.parametrize("bounds", ["(x, none, bound)", "(x, bound, none)", "(x, bound)"])
+def test_a_bound_that_a_clip_leaves_out_is_one_all_the_same(kind, bounds):
+    """ONNX's function body of a Clip without min keeps -inf; the text and onnxruntime have the lowest number."""
+    body = f"y = Clip{bounds.replace('none', chr(34) * 2)}"
+    model = parse(13, f"({kind}[4] x, {kind} bound) => ({kind}[4] y) {{ {body} }}")
+    made, _, _ = convert_proto(model, 10)
+    x = np.array([-np.inf, np.inf, np.nan, 2.0], {"float": "f4", "double": "f8", "float16": "f2"}[kind])
+    ((before,), (now,)) = (on_onnxruntime(one, {"x": x, "bound": np.ones((), x.dtype)}) for one in (model, made))
+    np.testing.assert_array_equal(before, now)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import ml_dtypes
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 
@@ -23,6 +25,8 @@ WIDER = dict.fromkeys(WHOLE, onnx.TensorProto.DOUBLE) | {
     onnx.TensorProto.BFLOAT16: onnx.TensorProto.FLOAT,
 }
 """The type that holds the squares and sums of numbers of another."""
+FLOATS = frozenset(getattr(onnx.TensorProto, name) for name in ("FLOAT", "FLOAT16", "DOUBLE", "BFLOAT16"))
+"""The types that have infinities, which a Clip without bounds replaces by the lowest and the largest number."""
 MASKED = 2
 """The mode of Attention whose fourth output has the mask in it, before the softmax."""
 NORMALIZING = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
@@ -64,6 +68,8 @@ def _body(op: Any, version: int, node: NodeProto, scope: Scope) -> FunctionProto
         _by_the_magnitude(function)
     if node.op_type == "Celu":
         _with_scalars(function)
+    if node.op_type == "Clip" and scope.element(node.input[0]) in FLOATS:
+        _with_default_bounds(function, node, scope.element(node.input[0]))
     element = scope.element(node.input[0]) if node.op_type in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp") else 0
     if node.op_type == "ReduceLogSumExp":
         if element in WHOLE:
@@ -83,6 +89,8 @@ def _stored_body(op: Any, version: int, node: NodeProto, scope: Scope) -> Functi
         types = [(scope.type(name) or TypeProto()).SerializeToString() for name in node.input]
         plain = copy.deepcopy(node)
         plain.domain = ""
+        if node.op_type == "Clip" and scope.element(node.input[0]) in FLOATS:  # ONNX's body leaves default bounds out
+            plain.input[:] = [plain.input[0], "min", "max"]
         if node.op_type == "Attention":  # for whose stated heads the body reshapes inputs of rank 4 as well
             attention.without_heads(plain, scope)
         try:
@@ -114,7 +122,7 @@ def _with_own_constants(function: FunctionProto) -> None:
 
 
 def _with_sizes(function: FunctionProto, node: NodeProto, scope: Scope) -> None:
-    """State the size of the last dim where a body splits the heads of an input or joins those of its output, if known.
+    """State the size of a dim where a body splits the last one of an input or joins that of its output, if known.
 
     ONNX's bodies state -1 for it, which says nothing where another dim is 0, as of an empty batch.
     """
@@ -123,15 +131,18 @@ def _with_sizes(function: FunctionProto, node: NodeProto, scope: Scope) -> None:
     rows: list[NodeProto] = []
     for inner in function.node:
         shape = nodes.get(inner.input[1]) if inner.op_type == "Reshape" else None
-        if shape is not None and shape.op_type == "Concat" and _number(nodes.get(shape.input[-1])) == -1:
-            heads = _number(nodes.get(shape.input[-2])) or 0
-            split = _last(actual.get(inner.input[0], ""), scope) // heads if heads > 0 else 0
+        parts = [_number(nodes.get(name)) for name in shape.input] if shape is not None else []
+        if shape is not None and shape.op_type == "Concat" and parts.count(-1) == 1:
+            # a 0 stands for the input's own size
+            split = _last(actual.get(inner.input[0], ""), scope) // math.prod(
+                part for part in parts if part and part > 0
+            )
             if size := _joined(node, scope) if inner.output[0] == function.output[0] else split:
-                rows += _stated(inner, shape, size)
+                rows += _stated(inner, shape, parts.index(-1), size)
         rows.append(inner)
-    others = copy.deepcopy(rows)
+    copies = copy.deepcopy(rows)
     del function.node[:]
-    function.node.extend(others)
+    function.node.extend(copies)
 
 
 def _joined(node: NodeProto, scope: Scope) -> int:
@@ -140,13 +151,14 @@ def _joined(node: NodeProto, scope: Scope) -> int:
     return _last(node.input[2], scope) // keys * queries if keys > 0 else 0
 
 
-def _stated(reshape: NodeProto, shape: NodeProto, size: int) -> list[NodeProto]:
-    """The shape of a Reshape, which reads it from now on, with a size in the place of its last number."""
+def _stated(reshape: NodeProto, shape: NodeProto, position: int, size: int) -> list[NodeProto]:
+    """The shape of a Reshape, which reads it from now on, with a size in the place of one of its numbers."""
     base = reshape.output[0]
-    last = onnx.helper.make_node("Constant", [], [f"{base}_last"], value_ints=[size])
-    whole = onnx.helper.make_node("Concat", [*shape.input[:-1], f"{base}_last"], [f"{base}_shape"], axis=0)
+    stated = onnx.helper.make_node("Constant", [], [f"{base}_size"], value_ints=[size])
+    parts = [*shape.input[:position], f"{base}_size", *shape.input[position + 1 :]]
+    whole = onnx.helper.make_node("Concat", parts, [f"{base}_shape"], axis=0)
     reshape.input[1] = f"{base}_shape"
-    return [last, whole]
+    return [stated, whole]
 
 
 def _number(node: NodeProto | None) -> int | None:
@@ -241,6 +253,17 @@ def _with_scalars(function: FunctionProto) -> None:
         for a in node.attribute:
             if node.op_type == "Constant" and list(a.t.dims) == [1]:
                 del a.t.dims[:]
+
+
+def _with_default_bounds(function: FunctionProto, node: NodeProto, element: int) -> None:
+    """State the bounds that a Clip leaves out: the lowest and the largest number of its type, by its text."""
+    finfo: Any = ml_dtypes.finfo  # numpy's lacks bfloat16
+    limits = finfo(onnx.helper.tensor_dtype_to_np_dtype(element))
+    for position, name in enumerate(("min", "max"), 1):
+        if not given(node, position):
+            function.input[position] = f"absent_{name}"
+            bound = onnx.helper.make_tensor(name, element, [], [getattr(limits, name)])
+            function.node.insert(0, onnx.helper.make_node("Constant", [], [name], value=bound))
 
 
 def check(node: NodeProto, opset: int, scope: Scope) -> None:
