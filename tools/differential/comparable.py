@@ -46,9 +46,9 @@ def excluded(built: Built) -> str:
         if node.op_type == "Celu" and any(a.name == "alpha" and a.f == 0 for a in node.attribute):
             return "Celu divides by its alpha"
         arrays = [given[name] for name in node.input if isinstance(given.get(name), np.ndarray)]
-        axes = min((array.ndim for array in arrays), default=2)
-        if node.op_type == "Concat" and built.opset < 4 and not node.attribute and axes < 2:
-            return "Concat-1 joins along the second axis by default"
+        axes = min((array.ndim for array in arrays), default=99)
+        if node.op_type == "Concat" and not -axes <= next((a.i for a in node.attribute), 1) < axes:
+            return "Concat joins along an axis that its inputs do not have"  # before opset 4 the second one by default
         if node.op_type == "Gemm" and not node.domain and all(name in given for name in node.input[:2]):
             stated = {a.name: a.i for a in node.attribute}
             a, b = (given[name].shape for name in node.input[:2])
