@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -133,10 +132,9 @@ def _with_sizes(function: FunctionProto, node: NodeProto, scope: Scope) -> None:
         shape = nodes.get(inner.input[1]) if inner.op_type == "Reshape" else None
         parts = [_number(nodes.get(name)) for name in shape.input] if shape is not None else []
         if shape is not None and shape.op_type == "Concat" and parts.count(-1) == 1:
-            # a 0 stands for the input's own size
-            split = _last(actual.get(inner.input[0], ""), scope) // math.prod(
-                part for part in parts if part and part > 0
-            )
+            split = 0
+            if None not in parts[-2:]:  # heads and their size, in either order; those before are the input's own
+                split = _last(actual.get(inner.input[0], ""), scope) // max(1, *(part or 0 for part in parts[-2:]))
             if size := _joined(node, scope) if inner.output[0] == function.output[0] else split:
                 rows += _stated(inner, shape, parts.index(-1), size)
         rows.append(inner)
