@@ -383,3 +383,11 @@ def test_a_dim_of_1_that_openvino_loses_is_no_difference() -> None:
     assert ir_models.with_lost_dims(came, (1, 1, 2)).shape == (1, 1, 2)
     for shape in ((1, 1, 3), (2,), (2, 2, 1)):
         assert ir_models.with_lost_dims(came, shape) is came
+
+
+def test_a_result_without_a_logarithm_stays_beside_one_that_overflows() -> None:
+    """Other outputs of such a model are floats, which have to be near."""
+    assert results.overflowed(np.zeros((), "f4"), np.zeros((), "f4"))
+    assert not results.overflowed(np.zeros((), "f4"), np.ones((), "f4"))
+    assert results.overflowed(np.uint64([0, 7]), np.uint64([173591979590, 7]))
+    assert not results.overflowed(np.uint64([1, 7]), np.uint64([173591979590, 7]))
