@@ -6,10 +6,15 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from minuend.cli.pages import plain_text
 from minuend.errors import escaped
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDTH = 80
 """Columns of text where nothing else is known."""
@@ -76,29 +81,60 @@ def text(page: Page, width: int = WIDTH, *, colour: bool = False) -> str:
     int8        8
     float16    16
     """
-    if all(_fits(part, width) for part in page):
-        return "".join(f"{str(line).rstrip()}\n" for line in page)
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    stream = io.StringIO()
-    system: Any = "standard" if colour else None
-    console = Console(
-        file=stream, color_system=system, force_terminal=colour, legacy_windows=False, no_color=not colour
-    )
+    lines: list[str] = []
+    rich = Rich(width, colour=colour)
     for i, part in enumerate(page):
         if i and any(isinstance(one, Table) and not one.tight for one in page[i - 1 : i + 1]):
-            stream.write("\n")
-        shown = _shown(part, width)
+            lines.append("")
+        plain = _plain(part, width, colour=colour)
+        lines += rich.lines(part) if plain is None else plain
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _plain(part: Part, width: int, *, colour: bool) -> list[str] | None:
+    """The lines of a part for which rich is not needed; ``None`` for any other."""
+    if isinstance(part, str):
+        return plain_text.folded(part, width)
+    if isinstance(part, Labelled):
+        if not part.command:
+            return plain_text.labelled(part.label, part.text, width)
+        if not plain_text.is_narrow(part.label + part.text):
+            return None
+        return plain_text.command(part.label, continued(part.text, width - len(part.label)).split("\n"), width)
+    if colour or part.right or any(part.header):
+        return None
+    return plain_text.rows(part.rows, width)
+
+
+class Rich:
+    """Lays parts out with rich, which is imported for the first one."""
+
+    def __init__(self, width: int, *, colour: bool) -> None:
+        self._width, self._colour = width, colour
+
+    @cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        system: Any = "standard" if self._colour else None
+        return Console(
+            file=io.StringIO(),
+            color_system=system,
+            force_terminal=self._colour,
+            legacy_windows=False,
+            no_color=not self._colour,
+        )
+
+    def lines(self, part: Part) -> list[str]:
+        """Return the lines of a part."""
+        from rich.measure import Measurement
+
+        console, shown, stream = self._console, _shown(part, self._width), io.StringIO()
+        console.file = stream
         console.width = _MEASURING
-        console.width = max(width, Measurement.get(console, console.options, shown).minimum)
+        console.width = max(self._width, Measurement.get(console, console.options, shown).minimum)
         console.print(shown, crop=False)
-    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
-
-
-def _fits(part: Part, width: int) -> bool:
-    """Whether a part is plain text that needs no folding, for which rich is not imported."""
-    return isinstance(part, str) and part.isascii() and part.isprintable() and len(part) <= width
+        return stream.getvalue().splitlines()
 
 
 def aligned(labels: Sequence[str]) -> list[str]:
@@ -107,14 +143,20 @@ def aligned(labels: Sequence[str]) -> list[str]:
     >>> aligned(["why: ", "do: "])
     ['why: ', 'do:  ']
     """
+    sizes = [_columns(label) for label in labels]
+    return [label + " " * (max(sizes) - size) for label, size in zip(labels, sizes, strict=True)]
+
+
+def _columns(text: str) -> int:
+    """How many columns a text takes; rich, which knows of wide characters, is not imported where there are none."""
+    if plain_text.is_narrow(text):
+        return len(text)
     from rich.cells import cell_len
 
-    most = max(map(cell_len, labels))
-    return [label + " " * (most - cell_len(label)) for label in labels]
+    return cell_len(text)
 
 
 def _shown(part: Part, width: int) -> Any:
-    from rich.cells import cell_len
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -122,7 +164,7 @@ def _shown(part: Part, width: int) -> Any:
         return _grid(part)
     if isinstance(part, str):
         return Text(escaped(part))
-    content, indent = escaped(part.text), cell_len(part.label)
+    content, indent = escaped(part.text), _columns(part.label)
     if part.command:
         lines = continued(content, width - indent).split("\n")
         return Text(part.label + f"\n{' ' * indent}".join(lines), no_wrap=True, overflow="ignore")
@@ -140,13 +182,11 @@ def continued(command: str, width: int) -> str:
     minuend check a.onnx \\
       --assume 'x y=0..9'
     """
-    from rich.cells import cell_len
-
     end = "" if command.startswith("compile_model(") else " \\"
     lines = [""]
     for word in _WORD.findall(command):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and cell_len(longer) > width - len(end):
+        if lines[-1] and _columns(longer) > width - len(end):
             lines.append(f"  {word}")
         else:
             lines[-1] = longer
