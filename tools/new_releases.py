@@ -38,7 +38,7 @@ from minuend.cli.pages.targets import targets_diff_page
 from minuend.errors import MinuendError
 from minuend.runtimes import targets
 from minuend.runtimes.registry import adapter
-from minuend.runtimes.unmeasured_releases import parts
+from minuend.runtimes.releases import parts
 
 ROOT = Path(__file__).resolve().parent.parent
 MEASURED, ADAPTERS = Path("src/minuend/runtimes/measured"), Path("src/minuend/runtimes/adapters")

@@ -20,8 +20,11 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+
+TYPE_CHECKING = False  # typing has it too, and takes longer to import than everything else here
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
 
 def read(stream: Any) -> tuple[dict[str, Any], list[bytes]] | None:
@@ -256,9 +259,10 @@ class Server:
                 _bound(0, None)  # a request larger than this one has to be read before it states its bounds
 
 
-Answer = tuple[Mapping[str, Any], Sequence[bytes | bytearray | memoryview]]
-Work = Callable[[dict[str, Any], list[bytes]], Answer]
-"""What makes an answer of a request."""
+if TYPE_CHECKING:
+    Answer = tuple[Mapping[str, Any], Sequence[bytes | bytearray | memoryview]]
+    Work = Callable[[dict[str, Any], list[bytes]], Answer]
+    """What makes an answer of a request."""
 
 
 def _bounded(work: Work, head: dict[str, Any], parts: list[bytes], own_bytes: int) -> Answer:

@@ -28,9 +28,10 @@ from minuend.runtimes.reasons import (
     Stated,
     Undocumented,
 )
+from minuend.runtimes.releases import parts
 from minuend.runtimes.table import NOTHING, Table, nodes, pattern_key
 from minuend.runtimes.target import Target
-from minuend.runtimes.unmeasured_releases import Inferred, inferred, parts
+from minuend.runtimes.unmeasured_releases import Inferred, inferred
 from minuend.runtimes.witness import Witness
 
 TEXT = '<ir_version: 10, opset_import: ["" : 14]> g (uint8[2] a, uint8[2] b) => (uint8[2] c) {{ c = {} }}'

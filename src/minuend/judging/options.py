@@ -15,7 +15,7 @@ from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions, assumptions, missing
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
-from minuend.runtimes import other_processors, registry, targets
+from minuend.runtimes import registry, targets
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.processor import newest, processor
 from minuend.runtimes.quirks import quirks
@@ -124,7 +124,11 @@ def find_targets(
     find = functools.partial(targets.find, exact=True) if exact else targets.find
     every = (one if isinstance(one, Target) else find(one) for one in wanted)
     found = {one.name: targets.for_models(one) for one in every}
-    on_cpu = [other_processors.on(one, cpu) if cpu else one for one in found.values()]
+    on_cpu = [*found.values()]
+    if cpu:
+        from minuend.runtimes import other_processors  # slow
+
+        on_cpu = [other_processors.on(one, cpu) for one in on_cpu]
     return tuple(replace(one, silent=frozenset()) if strict else one for one in on_cpu)
 
 

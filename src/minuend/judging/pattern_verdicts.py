@@ -11,7 +11,6 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Shape
-from minuend.judging.cancellation import enlarged, within_ranges
 from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
@@ -289,11 +288,11 @@ def _within_ranges(
     wrong: Answers,
 ) -> PatternVerdict:
     """A verdict on different numbers with deviations as bad as the operands' ranges let them be."""
-    if (
-        found.verdict != "different-numbers"
-        or node.a.element.is_integer
-        or not enlarged(match.pattern, wrong, node.a.dtype)
-    ):
+    if found.verdict != "different-numbers" or node.a.element.is_integer:
+        return found
+    from minuend.judging.cancellation import enlarged, within_ranges  # slow, and most findings do not need it
+
+    if not enlarged(match.pattern, wrong, node.a.dtype):
         return found
     ranges = occurrence if _in_own_precision(occurrence, node, target, match, hint, wrong) else None
     deviations = tuple(

@@ -35,11 +35,11 @@ class Cells(Mapping[Key, Answers]):
 
     def __iter__(self) -> Iterator[Key]:
         yield from self.nodes
-        for pattern in self._every:
+        for pattern in self._patterns():
             yield from self._of(pattern)
 
     def __len__(self) -> int:
-        return len(self.nodes) + sum(len(self._of(pattern)) for pattern in self._every)
+        return len(self.nodes) + sum(len(self._of(pattern)) for pattern in self._patterns())
 
     @functools.cached_property
     def nodes(self) -> Mapping[Key, Answers]:
@@ -55,10 +55,6 @@ class Cells(Mapping[Key, Answers]):
         """Yield the keys of patterns that were measured in one of some settings."""
         for pattern in self._patterns(settings):
             yield from (key for key in self._of(pattern) if key.setting in settings)
-
-    @functools.cached_property
-    def _every(self) -> Sequence[Pattern]:
-        return tuple(self._patterns())
 
     def _patterns(self, settings: Collection[str] = ()) -> Iterator[Pattern]:
         """Yield the patterns that rows name, each once; ``settings``: of rows with one of these alone."""

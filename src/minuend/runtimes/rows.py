@@ -32,6 +32,9 @@ ELSE: Mapping[str, Sequence[str]] = {
 _ORDER = (6, 5, 4, 3, 1, 0, 2)
 """The order in which fields are joined: types at last."""
 
+_MOST_SEARCHES = 8
+"""Patterns that are searched for one by one; a table of all of them takes as long to make."""
+
 Content = TypeVar("Content")
 
 
@@ -52,20 +55,33 @@ class Rows:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._patterns: Sequence[object] = data["patterns"]
         self.rows: Sequence[Mapping[str, Any]] = data["rows"]
+        self._read: dict[int, Pattern] = {}
+        self._searches = 0
 
     def of(self, pattern: Pattern) -> Sequence[Mapping[str, Any]]:
         """Return the rows that hold for a pattern, in the file's order."""
-        return self._by_text.get(str(plain(pattern)), ())
+        found = plain(pattern)
+        if self._searches < _MOST_SEARCHES:
+            self._searches += 1
+            numbers = {i for i, one in enumerate(self._patterns) if one == found}
+            return [row for row in self.rows if not numbers.isdisjoint(row["patterns"])] if numbers else ()
+        return self._by_text.get(str(found), ())
 
     def patterns(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[Pattern]:
         """Yield the patterns for which any of some rows of this file holds, each once."""
         numbers = dict.fromkeys(itertools.chain.from_iterable(row["patterns"] for row in rows))
-        return (pattern_of(self._patterns[i]) for i in numbers)
+        return map(self._pattern, numbers)
 
     def keys(self) -> Iterator[Key]:
         """Yield every key for which a row holds."""
-        patterns = tuple(map(pattern_of, self._patterns))
-        return (key for row in self.rows for key in keys(row, [patterns[i] for i in row["patterns"]]))
+        return (key for row in self.rows for key in keys(row, map(self._pattern, row["patterns"])))
+
+    def _pattern(self, number: int) -> Pattern:
+        """A pattern of the file's list, which is read when it is first wanted: few verdicts want thousands."""
+        found = self._read.get(number)
+        if found is None:
+            found = self._read[number] = pattern_of(self._patterns[number])
+        return found
 
     @functools.cached_property
     def _by_text(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -26,9 +26,9 @@ from minuend.runtimes.answers import Answer
 from minuend.runtimes.merging import merge
 from minuend.runtimes.pattern_witnesses import WITNESSES, PatternWitnesses
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.releases import RELEASE, parts
 from minuend.runtimes.target import Target, Unfit
 from minuend.runtimes.target_files import FORMAT, dump, is_file, load, read, target_of
-from minuend.runtimes.unmeasured_releases import RELEASE, agree, inferred, parts
 from minuend.standards.abilities import Ability
 
 __all__ = [
@@ -203,6 +203,8 @@ def find(name: str | os.PathLike[str], *, exact: bool = False) -> Target:
     if fitting:
         return _load(fitting[-1])
     if not exact and RELEASE.fullmatch(release) and _files(runtime):
+        from minuend.runtimes.unmeasured_releases import inferred  # slow, as below
+
         return inferred(release, *nearest(runtime, release))
     releases = [_release(other) for other in known]
     message = f"no release of {runtime} that starts with {shown(release)}{near(release, releases)}"
@@ -311,6 +313,8 @@ def diff(old: Target, new: Target) -> list[TargetChange]:
     Verdicts are compared, and what a pair gives that witnesses for both; messages of refusals and the sizes of operands
     that deviate are not, and the answers listed come without spans.
     """
+    from minuend.runtimes.unmeasured_releases import agree
+
     cells: dict[tuple[str, str, str, str], dict[str, tuple[Answer, Answer]]] = {}
     for key in old.table.nodes:
         if key not in new.table.nodes:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,21 +19,10 @@ from minuend.models.constants import Constants
 from minuend.models.matching import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.reasons import Reason, ReleaseBetween, ReleasesDiffer, ReleaseTooNew, ReleaseTooOld, Stated
+from minuend.runtimes.releases import parts
 from minuend.runtimes.table import NOTHING, Answers, Table
 from minuend.runtimes.target import Target
 from minuend.runtimes.witness import Witness
-
-RELEASE = re.compile(r"[0-9]{1,9}([.+-][0-9A-Za-z]{1,60}){0,8}")
-"""What a release looks like that has a place among others."""
-
-_NUMBER = re.compile("[0-9]{1,9}")
-"""A part of a release that is compared as a number."""
-
-
-def parts(release: str) -> tuple[tuple[int, str], ...]:
-    """Return a release as what releases are ordered by; what is no number comes before numbers."""
-    found = release.replace("+", ".").split(".")
-    return tuple((int(part), "") if _NUMBER.fullmatch(part) else (-1, part) for part in found)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import functools
 import io
 import os
 import stat
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
@@ -246,6 +245,8 @@ def unnamed() -> Iterator[IO[bytes]]:
     Raises:
         OSError: it cannot be written, a full disk for one; it names the folder of temporary files.
     """
+    import tempfile  # slow
+
     try:
         with tempfile.TemporaryFile() as stream:
             yield stream

@@ -20,17 +20,19 @@ import stat
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from google.protobuf.message import Message  # type: ignore[import-untyped,unused-ignore]
 from onnx import TensorProto
 
 from minuend.errors import FileFormatError, shown
-from minuend.files.stored_elements import Contiguous, Elements, InMemory
 from minuend.files.streaming.reading import File, blocks, open_file
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
+
+if TYPE_CHECKING:
+    from minuend.files.stored_elements import Elements
 
 _NUMBER = re.compile(r"[0-9]{1,19}\Z")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -205,6 +207,8 @@ class DataFiles:
 
     def elements(self, tensor: TensorProto, where: str) -> Elements:
         """Return a tensor's elements, which are read where they lie if they lie as memory has them."""
+        from minuend.files.stored_elements import Contiguous, InMemory  # slow, and only whole files need it
+
         kind = tensors.check(tensor, where)
         if kind.packed or not tensors.is_external(tensor):
             return InMemory(self.array(tensor, where))

@@ -11,8 +11,11 @@ import functools
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+
+TYPE_CHECKING = False  # as in worker.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 _OWN_BYTES = 256 << 20
 """Address space of the process itself."""
