@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -76,6 +77,7 @@ def _of_release(known: Mapping[str, T], release: str) -> T | None:
     return known[max(older, key=_parts)] if older else None
 
 
+@functools.lru_cache(maxsize=256)
 def _parts(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".") if part.isdigit())
 

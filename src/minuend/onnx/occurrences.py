@@ -7,8 +7,10 @@ constant's elements are read when a rule needs them: the weights of a large mode
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
-from collections import ChainMap
+import threading
+from collections import ChainMap, OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -29,7 +31,7 @@ from minuend.models.ranges.conditions import CONDITIONS, Values, branches
 from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
-from minuend.onnx.documents import tensors
+from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.graphs import declared, faults
 from minuend.onnx.graphs.flow import flow_of
@@ -83,6 +85,27 @@ def occurrences(
     found = list(subtractions(model, operators, scopes))
     if not found:
         return
+    state = _state(model, assumed, operators)
+    known = None if state is None else _RECENT.find(state)
+    if known is not None:
+        yield from (_moved(one, model, live) for one, live in zip(known, found, strict=True))
+        return
+    made = []
+    for one in _analysed(model, assumed, operators, scopes, found):
+        made.append(one)
+        yield one
+    if state is not None:
+        _RECENT.add(state, made)
+
+
+def _analysed(
+    model: Model,
+    assumed: Assumptions,
+    operators: Collection[Operator],
+    scopes: Sequence[Scope],
+    found: Sequence[Subtraction],
+) -> Iterator[Occurrence]:
+    """What is found out of the nodes of a model."""
     analysis = _Analysis(model, assumed, operators, scopes)
     analysis.run()
     wrong = faults.fault(analysis.scopes.values(), analysis.judged)
@@ -116,6 +139,60 @@ def occurrences(
             violations=violations.union(own, {f"two constants of {dtype}"} if len(constants) > 1 else ()),
             live=one,
         )
+
+
+# ---- the last models ------------------------------------------------------------------------------------------
+
+
+_LARGEST_CACHED = 1 << 20
+"""Bytes of a model whose occurrences are cached: of larger ones it is not worth the memory."""
+
+
+def _state(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
+    """All that occurrences depend on; ``None`` for large models, and where files hold data, which may change."""
+    if model.proto.ByteSize() > _LARGEST_CACHED or any(True for _ in external.locations(model.proto)):
+        return None
+    digest = hashlib.sha256(model.proto.SerializeToString(deterministic=True)).digest()
+    return digest, model.name, model.violations, tuple(assumed.items()), tuple(one.name for one in operators)
+
+
+class _Recent:
+    """The occurrences of the last models: fix, and the advice of check, look at one model several times.
+
+    They hold the model that was looked at, which others change in place: see :func:`_moved`.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._found: OrderedDict[Hashable, Sequence[Occurrence]] = OrderedDict()
+
+    def find(self, state: Hashable) -> Sequence[Occurrence] | None:
+        """Return what was found of a model; ``None`` of one that is not among the last."""
+        with self._lock:
+            return self._found.get(state)
+
+    def add(self, state: Hashable, found: Sequence[Occurrence]) -> None:
+        """Add what was found of a model, without the model."""
+        with self._lock:
+            self._found[state] = [replace(one, fixed=_nothing, live=None) for one in found]
+            while len(self._found) > self._most:
+                self._found.popitem(last=False)
+
+
+def _nothing() -> tuple[Array | None, ...]:
+    return (None, None)
+
+
+_RECENT = _Recent(4)
+
+
+def _moved(occurrence: Occurrence, model: Model, live: Subtraction) -> Occurrence:
+    """Return an occurrence as that of an equal model, whose nodes and constants it has."""
+
+    def fixed() -> tuple[Array | None, ...]:
+        return _fixed(model, live, flow_of(model, live.scope), occurrence.operands)
+
+    return replace(occurrence, fixed=functools.cache(fixed), live=live)
 
 
 def _as_computed(flow: Flow, name: str, operand: Range) -> Range:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -29,6 +29,9 @@ STATIC, DYNAMIC = "static", "dynamic"
 DEFAULTS = {STATIC: "default precision", DYNAMIC: "dynamic, default precision"}
 """Settings in which a case is measured: shapes known or not, under the precision that keeps float32; and, where a
 runtime has another by default, under that."""
+
+_MOST_FOUND = 4096
+"""Matches whose answers are cached for each table."""
 
 WIDE = "float32"
 """The type that runtimes compute narrow ones in; every adjacent operator is measured with it."""
@@ -213,6 +216,14 @@ class Table:
             match: the pattern in its graph. dtype: the judged operator's element type.
             dynamic: whether shapes are open. hint: the precision that the runtime is set to, or ``""`` for its default.
         """
+        return self._cached_find(match, dtype, dynamic, hint)
+
+    @functools.cached_property
+    def _cached_find(self) -> Callable[[Match, str, bool, str], Answers | None]:
+        """The same, cached: the nodes of a model, and of many models, have few patterns around them."""
+        return functools.lru_cache(maxsize=_MOST_FOUND)(self._find_any)
+
+    def _find_any(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         if match.exact and self._known(match, WIDE, dynamic, hint) == {}:
             return {}  # the two are fine where nothing rounds between them
         found = self._known(match, dtype, dynamic, hint)

@@ -24,7 +24,8 @@ def name_of(value: str | ValueInfoProto) -> str:
 def graphs(node: NodeProto) -> Iterator[tuple[str, GraphProto]]:
     """The bodies that a node holds, each with its attribute's name."""
     for attribute in node.attribute:
-        yield from attribute_graphs(attribute)
+        if attribute.HasField("g") or attribute.graphs:  # few have any, and this is done for every node
+            yield from attribute_graphs(attribute)
 
 
 def attribute_graphs(attribute: AttributeProto) -> Iterator[tuple[str, GraphProto]]:
