@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -177,6 +178,8 @@ class Configs:
         self._made = made
         self._read: dict[str, Config] = {}
         self._near_folders: dict[str, str | None] = {}
+        # Models lie in many folders, which have the folders above in common.
+        self._is_file, self._exists = functools.cache(os.path.isfile), functools.cache(os.path.exists)
 
     def of(self, model: str) -> Config | None:
         """Return a model's file.
@@ -197,7 +200,8 @@ class Configs:
         """The nearest file of a model; all models of a folder have the same."""
         folder = os.path.dirname(model)
         if folder not in self._near_folders:
-            there = (path for path in _candidates(model) if path in self._read or os.path.isfile(path))
+            found = _candidates(model, self._exists)
+            there = (path for path in found if path in self._read or self._is_file(path))
             self._near_folders[folder] = next(there, None)
         return self._near_folders[folder]
 
@@ -224,16 +228,16 @@ class Configs:
         return tuple(self._read.values())
 
 
-def _candidates(model: str) -> list[str]:
-    return [os.path.normpath(os.path.join(folder, NAME)) for folder in homes(model)]
+def _candidates(model: str, exists: Callable[[str], bool] = os.path.exists) -> list[str]:
+    return [os.path.normpath(os.path.join(folder, NAME)) for folder in homes(model, exists)]
 
 
-def homes(model: str) -> Iterator[str]:
+def homes(model: str, exists: Callable[[str], bool] = os.path.exists) -> Iterator[str]:
     """Yield the folders in which a model's file may lie, nearest first, as relative paths where the model's is one."""
     folder = os.path.dirname(os.path.abspath(model))
     here = os.getcwd()
     found = [folder]
-    while folder != here and not os.path.exists(os.path.join(folder, ".git")):
+    while folder != here and not exists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
         if above == folder:  # the model lies in no project: the file beside it is its own
             del found[1:]

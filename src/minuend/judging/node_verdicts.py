@@ -231,7 +231,9 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
     if guessed and verdict != "ok":
         reasons.append(ShapesAtRunTime(relation))
     unlike = next((one.unlike for one in deciding.values() if one.unlike), None)
-    folding = _folding(occurrence, node, target, relation) if verdict != "ok" or occurrence.two_constants else None
+    folding = (
+        _folding(occurrence, node, target, relation, answers) if verdict != "ok" or occurrence.two_constants else None
+    )
     found = _finding(
         occurrence,
         target,
@@ -332,12 +334,13 @@ def _why_different(occurrence: Occurrence, name: str, different: Mapping[str, An
     return OtherPairsDiffer((name,), others, operands)
 
 
-def _folding(occurrence: Occurrence, node: Node, target: Target, relation: str) -> FoldingDiffers | None:
-    """Return how the answer depends on which operands are constants: then folding them changes it.
+def _folding(
+    occurrence: Occurrence, node: Node, target: Target, relation: str, now: Mapping[str, Answer]
+) -> FoldingDiffers | None:
+    """Return how the answers of now depend on which operands are constants: then folding them changes these.
 
     That of an ok node does only where both are: no runtime makes a constant of an operand that is none.
     """
-    now = answers_for(occurrence, node, target, relation)
     other: list[tuple[str, Witness | str]] = []
     for which, constants in WORDS.items():
         then = answers_for(occurrence, node, target, relation, constants)

@@ -5,6 +5,7 @@ A dialect that has models has an ``occurrences.py``, with the functions of :clas
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -69,7 +70,7 @@ class Occurrence:
         """Whether it has two operands, both of which are constants."""
         return len(self.constants) > 1
 
-    @property
+    @functools.cached_property
     def dynamic(self) -> bool:
         """Whether shapes of its operands are known only when it runs."""
         if not isinstance(self.node, Node):
