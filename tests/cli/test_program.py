@@ -146,6 +146,37 @@ def test_check_imports_what_it_needs_alone(monkeypatch: pytest.MonkeyPatch, tmp_
     assert imported & NOT_FOR_CHECK == set()
 
 
+def test_check_shows_a_finding_without_what_lays_tables_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    form = '<ir_version: 10, opset_import: ["" : 14]> g (float[N] a, float[N] b) => (float[N] c) { c = Sub(a, b) }'
+    Path("m.onnxtxt").write_text(form)
+    imported = imported_by("check", "m.onnxtxt", "--target", "openvino-cpu@2026.4.1", prints="openvino-cpu@2026.4.1")
+    assert "minuend.cli.pages.layout" in imported
+    assert imported & {"rich", "rich.console", "minuend.runtimes.unmeasured_releases"} == set()
+
+
+def test_the_process_that_is_the_command_ends_with_its_status_and_all_that_was_written() -> None:
+    code = (
+        "import atexit, threading\n"
+        "from minuend.cli import run_process\n"
+        "def late():\n    threading.main_thread().join()\n    print('thread')\n"
+        "threading.Thread(target=late).start()\n"
+        "status = run_process()\n"
+        "atexit.register(print, 'registered')\n"
+        "raise SystemExit(status)"
+    )
+    for argv, status in (("--version", 0), ("bogus", 2)):
+        work = subprocess.run(minuend(argv, code=code), check=False, capture_output=True, text=True)
+        assert work.returncode == status
+        assert work.stdout.splitlines()[-2:] == ["thread", "registered"]
+
+
+def test_what_was_registered_before_the_command_is_called_too() -> None:
+    code = "import atexit; atexit.register(print, 'first'); from minuend.cli import run_process; run_process()"
+    work = subprocess.run(minuend("--version", code=code), check=True, capture_output=True, text=True)
+    assert work.stdout.splitlines()[-1] == "first"
+
+
 def test_the_process_that_is_the_command_keeps_the_threads_of_openblas_from_waiting_busily() -> None:
     code = "import os; from minuend.cli import run_process; run_process(); print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
     for environment, wanted in (({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")):
