@@ -5,7 +5,8 @@
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
 ``different-numbers`` and nothing of it is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to
-what it needs, ``--save`` keeps it.
+what it needs, ``--save`` keeps it. A graph that a runtime has no result of within ``--limit`` seconds is not judged; it
+is counted, printed and kept as well.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import argparse
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -45,9 +48,47 @@ from truth import (
 )
 
 import minuend as mn
+from minuend.child import limited
+from minuend.errors import LimitExceeded
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.registry import adapters
-from minuend.runtimes.running import Runtime
+from minuend.runtimes.running import Output, Refused, Runtime
+
+SECONDS = 30.0
+"""Seconds that one run of a graph may take by default."""
+
+
+class Limited(Runtime):
+    """A runtime that raises the error of a limit where a model is stopped, which says nothing of its nodes."""
+
+    def query(self, *given: Any, **options: Any) -> list[Output] | Refused:
+        """Run a model as it is.
+
+        Raises:
+            LimitExceeded: it was stopped.
+        """
+        answer = super().query(*given, **options)
+        if isinstance(answer, Refused) and answer.limit is not None:
+            raise answer.limit
+        return answer
+
+
+@dataclass
+class Judged:
+    """How many graphs of a runtime were judged, and how many were not, by the reason."""
+
+    graphs: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def told(self, name: str) -> str:
+        """Return the counts in a few words.
+
+        >>> Judged(5, Counter({"no result in 30 s": 1})).told("openvino-cpu")
+        '5 on openvino-cpu, and 1 not judged: no result in 30 s'
+        """
+        reasons = "".join(f", and {count} not judged: {why}" for why, count in sorted(self.left_out.items()))
+        return f"{self.graphs} on {name}{reasons}"
+
 
 # ---- judging ------------------------------------------------------------------------------------------------------
 
@@ -73,7 +114,7 @@ def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint:
     """Look for a deviation that has not shown itself: on more inputs, and before later nodes hide it."""
     known = list(drawn.known)
     if finding.witness is not None:
-        known += [float(x) for x in (finding.witness.a, finding.witness.b) if isinstance(x, int | float)]
+        known += [float(x) for x in finding.witness.operands if isinstance(x, int | float)]
     kinds = (EDGES, FEW, ORDINARY, ANY, POSITIVE, ORDINARY)
     smallest = min((math.prod(value.shape) for value in drawn.inputs), default=64)
     times = 1 if runtime.name == "openvino-cpu" else 2  # which takes its time to compile
@@ -99,7 +140,10 @@ def smaller(drawn: Drawn, runtime: Runtime, hint: str, verdict: str, tries: int 
         nonlocal tries
         tries -= 1
         source = np.random.default_rng(0)
-        return any(h == hint and f.verdict == verdict and is_false(f, t) for h, f, t in judge(one, runtime, source))
+        try:
+            return any(h == hint and f.verdict == verdict and is_false(f, t) for h, f, t in judge(one, runtime, source))
+        except LimitExceeded:
+            return False
 
     def steps(one: Drawn) -> Iterator[Drawn]:
         graph = one.model.graph
@@ -151,6 +195,7 @@ def main() -> int:
     readers = sorted(name for name, one in adapters().items() if "onnx" in one.DIALECTS and not one.ARRAYS)
     parser.add_argument("--runtime", action="append", choices=readers, help="by default those of truth.SETTINGS")
     parser.add_argument("--python", help="the Python of the environment that holds the runtime; by default this one")
+    parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
     parser.add_argument("--shrink", action="store_true", help="cut the graphs of wrong verdicts down")
     options = parser.parse_args()
@@ -161,42 +206,77 @@ def main() -> int:
     return 1 if tally.false_ok + tally.false_alarms else 0
 
 
-def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> int:
-    """Judge graphs on one runtime until the time is over; return how many."""
+def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> Judged:
+    """Judge graphs on one runtime until the time is over."""
     end = time.monotonic() + seconds
-    number: int = options.first
-    with Runtime(name, options.python) as runtime:
-        while time.monotonic() < end and number < options.first + options.graphs:
+    counts = Judged()
+    with Limited(name, options.python) as runtime, limited(max_seconds=options.limit):
+        for number in range(options.first, options.first + options.graphs):
+            if time.monotonic() >= end:
+                break
             drawn = draw(options.seed, number)
-            source = np.random.default_rng([options.seed, number, 1])
-            for hint, finding, truth in judge(drawn, runtime, source):
-                tally.add(finding.target, hint, finding.verdict, truth.kind)
-                if is_false(finding, truth):
-                    cut_down: bool = options.shrink and finding.verdict == "ok"
-                    shown = smaller(drawn, runtime, hint, finding.verdict) if cut_down else drawn
-                    tell(options, number, hint, finding, truth, shown.model)
-                elif truth.kind == UNCLEAR:
-                    tell(options, number, hint, finding, truth, drawn.model)
-            number += 1
-    return number - options.first  # type: ignore[no-any-return]
+            try:
+                found = list(judge(drawn, runtime, np.random.default_rng([options.seed, number, 1])))
+            except LimitExceeded as error:
+                why = reason(error)
+                counts.left_out[why] += 1
+                show(options, number, "NOT-JUDGED", f"{name}@{runtime.release}", why, drawn.model)
+                continue
+            counts.graphs += 1
+            count(found, drawn, number, runtime, options, tally)
+    return counts
+
+
+def reason(error: LimitExceeded) -> str:
+    """Say which limit a graph exceeded.
+
+    >>> reason(LimitExceeded("…", limit="max_seconds", value=30.0))
+    'no result in 30 s'
+    """
+    return (
+        f"no result in {error.value:g} s" if error.limit == "max_seconds" else "no result in the memory that it may use"
+    )
+
+
+def count(
+    found: list[tuple[str, Finding, Truth]],
+    drawn: Drawn,
+    number: int,
+    runtime: Runtime,
+    options: argparse.Namespace,
+    tally: Tally,
+) -> None:
+    """Count the verdicts on a graph, and show those that are wrong or unclear."""
+    for hint, finding, truth in found:
+        tally.add(finding.target, hint, finding.verdict, truth.kind)
+        if is_false(finding, truth):
+            cut_down: bool = options.shrink and finding.verdict == "ok"
+            shown = smaller(drawn, runtime, hint, finding.verdict) if cut_down else drawn
+            tell(options, number, hint, finding, truth, shown.model)
+        elif truth.kind == UNCLEAR:
+            tell(options, number, hint, finding, truth, drawn.model)
 
 
 def tell(
     options: argparse.Namespace, number: int, hint: str, finding: Finding, truth: Truth, model: ModelProto
 ) -> None:
-    """Print a wrong verdict and its graph, and save it where asked."""
+    """Show a wrong verdict and its graph."""
     kind = "FALSE" if is_false(finding, truth) else "UNCLEAR"
-    head = f"{kind} graph {number} {finding.target} hint={hint!r} {finding.location}: {finding.verdict}"
-    told = f"\n{head} ({finding.reason}); {truth.kind}: {truth.seen}\n{text(model)}"
-    print(told, file=sys.stderr, flush=True)
+    what = f"hint={hint!r} {finding.location}: {finding.verdict} ({finding.reason}); {truth.kind}: {truth.seen}"
+    show(options, number, kind, finding.target, what, model)
+
+
+def show(options: argparse.Namespace, number: int, kind: str, target: str, what: str, model: ModelProto) -> None:
+    """Print a graph and what is said of it, and save it where that is wanted."""
+    print(f"\n{kind} graph {number} {target} {what}\n{text(model)}", file=sys.stderr, flush=True)
     if options.save:
         options.save.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, options.save / f"{kind.lower()}-{options.seed}-{number}-{finding.target}.onnx")
+        onnx.save(model, options.save / f"{kind.lower()}-{options.seed}-{number}-{target}.onnx")
 
 
-def page(tally: Tally, counts: dict[str, int]) -> str:
+def page(tally: Tally, counts: dict[str, Judged]) -> str:
     """The counts as Markdown."""
-    graphs = ", ".join(f"{count} on {name}" for name, count in counts.items())
+    graphs = "; ".join(judged.told(name) for name, judged in counts.items())
     return f"Random graphs: {graphs}; with {versions()}.\n\n{tally.table()}\n\n{tally.summary()}"
 
 

@@ -112,8 +112,12 @@ class Draft:
         with np.errstate(over="ignore"):
             return self.store(array.astype(TYPES[dtype].memory).reshape(own))
 
-    def store(self, array: Array, fold: bool = True) -> Value:
-        """A stored value, as an initializer or as a Constant, or now and then as what a node makes of one."""
+    def store(self, array: Array, fold: bool = True, keep: bool = False) -> Value:
+        """A stored value, as an initializer or as a Constant, or now and then as what a node makes of one.
+
+        Args:
+            array: its elements. fold: whether a node may make something of it. keep: whether its sign stays then.
+        """
         name = self.name()
         if array.dtype.kind == "f" or array.dtype.name == self.dtype:
             self.known += [float(one) for one in np.unique(array.reshape(-1)[:4])]
@@ -127,9 +131,8 @@ class Draft:
         if dtype == self.dtype:
             self.stored.append(made)
         if dtype == self.dtype and fold and self.chance(0.08):  # a value that is folded
-            return self.node(
-                self.pick(("Neg", "Identity", "Abs")) if dtype != "uint8" else "Identity", [made], pool=False
-            )
+            kinds = ("Identity", "Abs") if keep else ("Neg", "Identity", "Abs")
+            return self.node(self.pick(kinds) if dtype != "uint8" else "Identity", [made], pool=False)
         return made
 
     # ---- nodes ----
@@ -500,7 +503,8 @@ def _quantised(d: Draft) -> None:
     """Numbers that are quantised and back, before a subtraction or behind it."""
     if d.dtype != "float32":
         return
-    scale, zero = d.store(np.array(d.pick((0.1, 0.5, 0.02)), np.float32)), d.store(np.array(128, np.uint8), fold=False)
+    scale = d.store(np.array(d.pick((0.1, 0.5, 0.02)), np.float32), keep=True)  # a negative one is refused
+    zero = d.store(np.array(128, np.uint8), fold=False)
     q = d.any("uint8", d.shape)
     if d.chance(0.5):
         x = d.subtract() if d.chance(0.5) else d.any()

@@ -539,7 +539,7 @@ class _Set:
         if told or "(" in self.finding.graph:  # a neighbour decided
             return told
         witness = self.finding.witness
-        pairs = [(witness.a, witness.b)] if witness is not None else [(-0.0, 0.0), (0.0, 0.0)]
+        pairs = [witness.operands] if witness is not None and len(witness.operands) == 2 else [(-0.0, 0.0), (0.0, 0.0)]
         for pair in pairs:
             given = zip((self.a, self.b), (a, b), pair, strict=True)
             x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in given)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import judge_corpus
@@ -129,6 +131,43 @@ def test_random_graphs_are_judged_as_they_run(runtimes):
     assert tally.false_ok == 0
 
 
+def options_of(**more) -> argparse.Namespace:
+    given = {"seed": 0, "first": 0, "graphs": 1, "python": None, "save": None, "shrink": False, "limit": 30.0}
+    return argparse.Namespace(**{**given, **more})
+
+
+def test_a_graph_without_a_result_in_time_is_not_judged(monkeypatch, capfd, tmp_path):
+    """openvino never ends loading this one; the next one is judged."""
+    stored = "double[2] a = {1, 2}, double s = {3}"
+    slow = model(f"(double[2] x) => (double[2] y) <{stored}> {{ d = Sub(a, s) e = Sub(d, s) y = Sub(x, e) }}")
+    quick = model("(float[4] x) => (float[4] y) { y = Sub(x, x) }")
+    graphs = [
+        judge_graphs.Drawn(one, [judge_graphs.Value("x", dtype, shape)], True, [], [])
+        for one, dtype, shape in ((slow, "float64", (2,)), (quick, "float32", (4,)))
+    ]
+    monkeypatch.setattr(judge_graphs, "draw", lambda seed, number: graphs[number])
+    tally = Tally()
+    counts = judge_graphs.run("openvino-cpu", options_of(graphs=2, limit=3.0, save=tmp_path), tally, 600)
+    assert (counts.graphs, counts.left_out) == (1, {"no result in 3 s": 1})
+    assert {verdict for _, _, verdict, _ in tally.counts} == {"ok"}
+    page = judge_graphs.page(tally, {"openvino-cpu": counts})
+    assert page.startswith("Random graphs: 1 on openvino-cpu, and 1 not judged: no result in 3 s; with ")
+    assert "NOT-JUDGED graph 0 openvino-cpu@" in capfd.readouterr().err
+    assert [path.name.partition("-openvino")[0] for path in tmp_path.iterdir()] == ["not-judged-0-0"]
+
+
+def test_a_scale_of_a_random_graph_is_positive():
+    """openvino refuses another one, whatever is subtracted."""
+    found = 0
+    for number in range(600):
+        graph = judge_graphs.draw(0, number).model.graph
+        made = {node.output[0]: node.op_type for node in graph.node}
+        scales = [n.input[1] for n in graph.node if n.op_type in ("QuantizeLinear", "DequantizeLinear")]
+        found += len(scales)
+        assert all(made.get(name, "") != "Neg" for name in scales)
+    assert found
+
+
 def test_a_wrong_verdict_is_cut_down_to_what_it_needs(runtimes, monkeypatch):
     monkeypatch.setattr(judge_graphs, "is_false", lambda finding, found: found.kind == DIFFERENT)
     text = """(float[4] x) => (float[4] y, float[4] z) <float c = {12582912}> {
@@ -223,6 +262,16 @@ def test_a_subtraction_is_fine_where_only_the_cut_changes_its_operands(runtimes,
         if hint == "f32"
     ]
     assert ("graph.node[8]", FINE) in judged
+
+
+def test_the_witness_of_a_pattern_has_as_many_numbers_as_the_pattern_has_inputs(runtimes):
+    proto = model("(float[4] x) => (float[4] y) { t = Mul(x, x) y = Sub(t, x) }")
+    (finding,) = mn.check(proto, "openvino-cpu", hint="f32").findings
+    assert finding.witness is not None
+    one = replace(finding, witness=replace(finding.witness, operands=(2.0,)))
+    drawn = judge_graphs.Drawn(proto, [judge_graphs.Value("x", "float32", (4,))], True, [], [])
+    found = judge_graphs._searched(drawn, runtimes["openvino-cpu"], np.random.default_rng(0), "f32", one)
+    assert found.kind == DIFFERENT
 
 
 def test_what_is_wrong_is_counted_by_its_cause():
