@@ -12,10 +12,13 @@ from onnx import TensorProto, helper
 
 import minuend as mn
 from minuend import check, fix
+from minuend.child import limited
+from minuend.core.elements import TYPES
 from minuend.errors import SpecError
 from minuend.models.patterns import Const, Op, X, less
 from minuend.runtimes import targets
 from minuend.runtimes.reasons import ConstantsMixedUp, PatternNotMeasured, PatternsNotMeasured, PrecisionLower
+from minuend.runtimes.running import Refused, Runtime
 from minuend.runtimes.severity import UNKNOWN
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
@@ -715,3 +718,54 @@ def test_a_value_less_a_sum_with_a_constant_loses_the_sign_of_zero_on_openvino(m
     constant = v if "v" in maker else np.float32(1.7)
     b = np.zeros((64, 8), np.float32) + (-constant if maker.startswith("Add") else constant)
     assert deviates(text, np.full((64, 8), -0.0, np.float32), b)
+
+
+SUMS_OF_FLOAT64 = {
+    "one constant after the other": ("d = Sub(a, s) y = Sub(d, o)", True),
+    "a negation between": ("d = Sub(s, a) e = Neg(d) y = Sub(e, o)", True),
+    "a product between": ("d = Sub(a, s) e = Mul(s, d) y = Sub(e, o)", True),
+    "what is folded before": ("k = Cast<to = 11>(f) b = Sqrt(k) d = Sub(b, s) y = Add(o, d)", True),
+    "a part of a sum with a value": ("d = Sub(a, s) e = Sub(d, o) y = Sub(x, e)", True),
+    "a sum of three": ("d = Sub(x, s) e = Sum(a, s, o) y = Sub(d, e)", True),
+    "a sum that is subtracted": ("d = Sub(a, s) y = Sub(o, d)", False),
+    "two readers": ("d = Sub(a, s) e = Sub(d, o) y = Max(e, d)", False),
+    "two sums": ("d = Sub(a, s) e = Sub(a, o) y = Add(d, e)", False),
+    "what is folded later": ("b = Exp(a) d = Sub(b, s) y = Sub(d, o)", False),
+    "another operator between": ("d = Sub(a, s) e = Abs(d) y = Sub(e, o)", False),
+    "a value among them": ("d = Sub(x, s) y = Sub(d, o)", False),
+    "what no output needs": ("d = Sub(a, s) e = Sub(d, o) y = Sub(x, s)", False),
+}  # fmt: skip
+STORED_FLOAT64 = "double[2,3] a = {1,2,3,4,5,6}, double s = {3}, double[1,1] o = {1}, float[2,3] f = {1,2,3,4,5,6}"
+
+
+@pytest.mark.parametrize(("body", "hangs"), SUMS_OF_FLOAT64.values(), ids=SUMS_OF_FLOAT64)
+def test_openvino_does_not_load_a_sum_of_float64_constants_that_is_added_to_another(body, hangs):
+    """Random graphs were run: it joins constants over and over where nothing computes their sum before."""
+    text = f"g (double[2,3] x) => (double[2,3] y) <{STORED_FLOAT64}> {{ {body} }}"
+    text = f'<ir_version: 8, opset_import: ["" : 17]> {text}'
+    assert (set(verdicts(text, OPENVINO, hint="f32")) == {"not-implemented"}) is hangs
+    assert "not-implemented" not in verdicts(text.replace("double", "float").replace("11", "1"), OPENVINO)
+    assert "not-implemented" not in verdicts(text, ONNXRUNTIME)
+
+
+@pytest.mark.parametrize("name", ["a product between", "two readers"])
+def test_openvino_still_joins_sums_of_float64_constants_without_end(name):
+    pytest.importorskip("openvino")
+    body, hangs = SUMS_OF_FLOAT64[name]
+    text = f"g (double[2,3] x) => (double[2,3] y) <{STORED_FLOAT64}> {{ {body} }}"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    x = np.zeros((2, 3), np.float64)
+    fed = [("x", TYPES["float64"], x.view(np.uint64))]
+    with Runtime("openvino-cpu") as runtime, limited(max_seconds=4):
+        answer = runtime.query("onnx", proto.SerializeToString(), b"", fed)
+    assert isinstance(answer, Refused) is hangs
+    assert not hangs or answer.limit is not None
+
+
+def test_an_ir_with_sums_of_float64_constants_is_not_loaded_either(tmp_path):
+    body = "d = Sub(a, s) e = Sub(d, o) y = Sub(x, e)"
+    text = f"g (double[2,3] x) => (double[2,3] y) <{STORED_FLOAT64}> {{ {body} }}"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    del proto.graph.initializer[-1]
+    mn.convert(proto, "openvino").model.save(tmp_path / "m.xml")
+    assert verdicts(str(tmp_path / "m.xml"), OPENVINO) == ["not-implemented"] * 3

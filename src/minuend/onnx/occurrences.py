@@ -31,6 +31,7 @@ from minuend.models.ranges.conditions import CONDITIONS, Values, branches
 from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrowed
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
+from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.graphs import declared, faults
@@ -109,11 +110,13 @@ def _analysed(
     analysis = _Analysis(model, assumed, operators, scopes)
     analysis.run()
     wrong = faults.fault(analysis.scopes.values(), analysis.judged)
-    flows: dict[str, Flow] = {}
+    flows = {scope.where: flow_of(model, scope) for scope in scopes}
     stored = ways(model.proto)
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
+    if any(map(has_sums_of_float64, flows.values())):
+        violations |= {SUMS_OF_FLOAT64}
     for one in found:
-        flow = flows.get(one.scope.where) or flows.setdefault(one.scope.where, flow_of(model, one.scope))
+        flow = flows[one.scope.where]
         node = _node(one)
         if wrong and isinstance(node, Node):
             node = SpecError("model", f"the model has an invalid node: {wrong}")

@@ -17,6 +17,7 @@ from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
+from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.layer_types import NAMES, SAME
 from minuend.openvino.ir.notation import dtype_of
@@ -49,13 +50,14 @@ def occurrences(
     """Yield every layer of some operators that a result depends on, those in bodies of other layers too."""
     rows = {DIALECT.resolve(None, one.name).operator: DIALECT.resolve(None, one.name) for one in operators}
     missing = [] if model.missing is None else [_MISSING]
-    for within, section in model._sections():
+    sections = [(within, section, *_flow(section, within)) for within, section in model._sections()]
+    has_sums = any(has_sums_of_float64(flow) for _, _, flow, _ in sections)
+    for within, section, flow, numbers in sections:
         order = section.order()
         judged = [layer for layer in order if layer.type in rows]
         if not judged:
             continue
         values = _follow(order, judged, assumed)
-        flow, numbers = _flow(section, within)
         for layer in judged:
             node = _node(model, layer, within)
             dtype = node.a.dtype if isinstance(node, Node) else None
@@ -73,6 +75,7 @@ def occurrences(
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
                 notes=(*missing, *model.replaced, *table.notes(layer)),
+                violations=frozenset({SUMS_OF_FLOAT64} if has_sums else ()),
             )
 
 

@@ -64,10 +64,15 @@ STRICT = {
         f"openvino takes the bits of bfloat16 in int32_data for whole numbers, so that 1 is 16256; {_RAW}",
     ),
     "uint32 in uint64_data": ("unknown", f"some releases of openvino read uint32 in uint64_data wrong; {_RAW}"),
+    "sums of float64 constants": (
+        "not-implemented",
+        "openvino never ends loading a sum of float64 constants that is added to another, or less another; store it",
+    ),
     "no uint32": ("unknown", f"some releases of openvino refuse uint32 without elements; {_RAW}"),
 }
 """Rules that models break, and ways to store constants that it does not read: the verdict, and why. uint32 in
-uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 2025.4.1 refuses it in a Constant."""
+uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 2025.4.1 refuses it in a Constant. Sums of
+float64: 2024.6.0 refuses the model (AddAddFusion: cannot constant fold), 2025.4.1 and 2026.4.1 load it for ever."""
 LOCAL_FUNCTIONS = False
 SHARES = ("float16", "bfloat16", "float32", "float64")
 """A kernel is found by a hash of what it computes (:mod:`minuend.runtimes.hashed_scalars`): ``x - (-18)`` and
