@@ -769,3 +769,57 @@ def test_an_ir_with_sums_of_float64_constants_is_not_loaded_either(tmp_path):
     del proto.graph.initializer[-1]
     mn.convert(proto, "openvino").model.save(tmp_path / "m.xml")
     assert verdicts(str(tmp_path / "m.xml"), OPENVINO) == ["not-implemented"] * 3
+
+
+LEVELS = "float s = {0.02}, uint8 n = {128}, float low = {1}, float high = {6}"
+MERGED_WITH_LEVELS = {
+    "x - k": ("d = Sub(x, k) q = QuantizeLinear(d, s, n)", "numbers", "numbers"),
+    "k - x": ("d = Sub(k, x) q = QuantizeLinear(d, s, n)", "numbers", None),
+    "k - x, read twice": ("d = Sub(k, x) q = QuantizeLinear(d, s, n) y = Exp(d)", None, None),
+    "Neg between": ("d = Sub(x, k) e = Neg(d) q = QuantizeLinear(e, s, n)", "numbers", "numbers"),
+    "Max between": ("d = Sub(x, k) e = Max(d, d) q = QuantizeLinear(e, s, n)", None, None),
+    "Transpose between": ("d = Sub(x, k) e = Transpose(d) q = QuantizeLinear(e, s, n)", None, None),
+    "Clip between": ("d = Sub(x, k) e = Clip(d, low, high) q = QuantizeLinear(e, s, n)", None, None),
+    "Clip between, k - x": ("d = Sub(k, x) e = Clip(d, low, high) q = QuantizeLinear(e, s, n)", "edge", "edge"),
+}
+
+
+def quantised(body, dims, k):
+    read = ", float[m,n] y" if "y =" in body else ""
+    stored = f"{LEVELS}, float[{','.join(map(str, k.shape))}] k = {{{', '.join(map(str, k.flat))}}}".replace("[]", "")
+    text = f"g (float[{dims}] x) => (uint8[m,n] q{read}) <{stored}> {{ {body} }}"
+    return f'<ir_version: 8, opset_import: ["" : 17]> {text}'
+
+
+@pytest.mark.parametrize("dims", ["64,64", "m,n"])
+@pytest.mark.parametrize(("body", "known", "open_"), MERGED_WITH_LEVELS.values(), ids=MERGED_WITH_LEVELS)
+def test_a_constant_before_a_quantisation_is_added_there(body, known, open_, dims):
+    """A random graph was run: NaN became the other end; and numbers between two levels become the other level."""
+    k = np.float32(1.7)
+    text = quantised(body, dims, k)
+    severity = known if dims == "64,64" else open_
+    (finding,) = check(text, OPENVINO, hint="f32")
+    assert finding.severity == severity, finding
+    assert verdicts(text, ONNXRUNTIME) == ["ok"]
+    source = np.random.default_rng(0)
+    x = (np.round(source.standard_normal((64, 64)) * 50) / 50 + np.float32(1.71)).astype(np.float32)
+    x[0, 0] = np.nan
+    between = text.replace("d = Sub", "b = Sub").replace("k, x)", "k, x) d = Max(b, b)")
+    between = between.replace("x, k)", "x, k) d = Max(b, b)")
+    assert np.array_equal(on_openvino(text, x), on_openvino(between, x)) is (severity is None)
+
+
+@pytest.mark.parametrize(
+    ("k", "merged"),
+    [
+        (np.zeros((), np.float32), False),
+        (np.full(64, 1.7, np.float32), True),
+        (np.full((64, 1), 1.7, np.float32), True),
+        (np.full((64, 64), 1.7, np.float32), False),
+    ],
+)
+def test_a_constant_before_a_quantisation_is_added_there_along_channels(k, merged):
+    text = quantised("d = Sub(x, k) q = QuantizeLinear(d, s, n)", "64,64", k)
+    assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers" if merged else "ok"]
+    deep = text.replace("64,64] x", "2,3,64,64] x").replace("m,n", "a,b,m,n")
+    assert verdicts(deep, OPENVINO, hint="f32") == ["ok"]

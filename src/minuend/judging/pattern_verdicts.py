@@ -221,10 +221,30 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
     with known shapes, where both constants are vectors.
     """
+    if match.quantised:
+        return _of_quantised(occurrence, match) if quirks(target.runtime).rescales else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
     if found is None or not occurrence.dynamic or not _scales_and_shifts(match.pattern) or not _may_be_vector(node.b):
         return found
     return joined(found, target.table.find(match, node.a.dtype, False, hint) or {})
+
+
+def _of_quantised(occurrence: Occurrence, match: Match) -> Answers:
+    """What a runtime makes of a constant that it adds while it quantises: few numbers show it, and no case has them.
+
+    ``x - k`` is not rounded before it is, so that numbers half-way between two levels become the other one. Of open
+    shapes ``k - x`` is left as it is. Where that is clipped before, NaN becomes the other end.
+    """
+    reverses = occurrence.op.computes is SUBTRACT and 0 in occurrence.constants
+    if match.operator == "Clip":
+        return {"nan": Answer("different-numbers", severities=("edge",))}
+    if reverses and occurrence.dynamic:
+        return {}
+    return dict.fromkeys(_WITH_LEVELS, Answer("different-numbers", severities=("numbers",)))
+
+
+_WITH_LEVELS = ("beyond float32", "rounds", "ordinary")
+"""Value classes of numbers that can lie half-way between two levels of a quantisation."""
 
 
 def _scales_and_shifts(pattern: Pattern) -> bool:

@@ -105,6 +105,8 @@ class Match:
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
             values in a graph that has quantised ones, too; or is linear and reads such a value, behind others at most.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
+        quantised: whether the adjacent operator is a part of quantisation, with which some runtimes compute a constant
+            that the judged operator adds or subtracts.
     """
 
     pattern: Pattern
@@ -120,6 +122,7 @@ class Match:
     across: bool = False
     rescaled: bool = False
     tiny: bool = False
+    quantised: bool = False
 
 
 def matches(flow: Flow, index: int) -> tuple[Match, ...]:
@@ -135,7 +138,7 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
-    parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains)
+    parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains, _quantised)
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
         return tuple(dict.fromkeys(found))
@@ -428,6 +431,58 @@ def _chains(flow: Flow, index: int) -> Iterator[Match]:
                     yield match(second.with_result(first.with_result(own)), i, k)
             for one in inner:
                 yield match(first.with_result(_with(own, place, one.with_result(X))), before, i)
+
+
+_TO_QUANTISATION = ("Identity", "Neg", "Concat")
+"""Operators between a sum and its quantisation that keep the two adjacent to a runtime."""
+
+
+def _quantised(flow: Flow, index: int) -> Iterator[Match]:
+    """A constant that is added or subtracted, where what quantises the result, or clips it before, computes it too."""
+    operator, operands, (result, *_) = flow.steps[index]
+    if operator not in ("Add", "Sub") or not _with_constant(flow, index):
+        return
+    constant = next(name for name in operands if name in flow.folded)
+    if not _along_channels(flow, constant, result):
+        return
+    own = _judged(flow, index, [Const.ANY if name == constant else X for name in operands])
+    reverses = operator == "Sub" and operands[0] == constant
+    one, zero = flow.sizes.get(flow.source(constant)) == 1, _is_zero(flow, constant)
+    for name in (result, *flow.after(result, _TO_QUANTISATION)):
+        shared = reverses and flow.uses(name) > 1
+        for i in () if shared else flow.readers_of(name):
+            reader, inputs, outputs = flow.steps[i]
+            if inputs[0] != name:
+                continue
+            if reader == "QuantizeLinear" and not zero:
+                found = Op("QuantizeLinear", (own,))
+                yield Match(found, ADJACENT, reader, quantised=True)
+            if reader == "Clip" and one and reverses and _is_quantised(flow, outputs[0]):
+                found = Op("QuantizeLinear", (Op("Clip", (own,)),))
+                yield Match(found, ADJACENT, reader, quantised=True)
+
+
+def _is_quantised(flow: Flow, name: str) -> bool:
+    """Whether a value is quantised, moved at most before."""
+    moved = (name, *flow.after(name, (*SHAPES, "Concat")))
+    return any(flow.steps[i][0] == "QuantizeLinear" for one in moved for i in flow.readers_of(one))
+
+
+def _is_zero(flow: Flow, name: str) -> bool:
+    """Whether a constant is known to hold zeros alone."""
+    found = flow.elements(flow.source(name))
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        return found is not None and not np.any(found)
+
+
+def _along_channels(flow: Flow, constant: str, result: str) -> bool:
+    """Whether a constant may have one element, or elements along the first or the second axis of a result alone."""
+    shape, whole = flow.shapes.get(constant), flow.shapes.get(result)
+    if not isinstance(shape, tuple) or (axis := next((i for i, dim in enumerate(shape) if dim != 1), None)) is None:
+        return True
+    if sum(dim != 1 for dim in shape) > 1:
+        return False
+    return not isinstance(whole, tuple) or len(whole) - len(shape) + axis < 2
 
 
 def _chained(flow: Flow, places: Sequence[int]) -> tuple[float, float] | None:
