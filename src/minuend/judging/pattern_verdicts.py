@@ -15,7 +15,7 @@ from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
-from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, NARROW, ZEROS, Match
+from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, LINEAR, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
@@ -219,12 +219,14 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     """What was measured of a match, or ``None``.
 
     Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
-    with known shapes, where both constants are vectors.
+    with known shapes, where both constants are vectors, or where the product is quantised as well.
     """
-    if match.quantised:
-        return _of_quantised(occurrence, match) if quirks(target.runtime).rescales else {}
+    quantised = match.quantised and quirks(target.runtime).rescales
+    if match.quantised and match.operator not in LINEAR:
+        return _of_quantised(occurrence, match) if quantised else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
-    if found is None or not occurrence.dynamic or not _scales_and_shifts(match.pattern) or not _may_be_vector(node.b):
+    shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
+    if found is None or not occurrence.dynamic or not (quantised or shifted):
         return found
     return joined(found, target.table.find(match, node.a.dtype, False, hint) or {})
 

@@ -106,7 +106,8 @@ class Match:
             values in a graph that has quantised ones, too; or is linear and reads such a value, behind others at most.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
         quantised: whether the adjacent operator is a part of quantisation, with which some runtimes compute a constant
-            that the judged operator adds or subtracts.
+            that the judged operator adds or subtracts; or is linear, and what lies between the two is quantised, which
+            some runtimes do from what that is made of.
     """
 
     pattern: Pattern
@@ -185,14 +186,14 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
-            rescaled = _is_rescaled(flow, operator, inputs)
+            rescaled, quantised = _is_rescaled(flow, operator, inputs), _has_levels(flow, source, operator)
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
                     own = itself and source == name
                     found = Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny)
-                    yield replace(found, rescaled=rescaled)
+                    yield replace(found, rescaled=rescaled, quantised=quantised)
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:
@@ -280,13 +281,14 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
             distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
             rescaled = operator in LINEAR and _is_rescaled(flow, operator, inputs, but=name)
+            quantised = _has_levels(flow, name, operator)
             known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
             for terms in known:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
                     found = Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
-                    yield replace(found, factors=factors, tiny=tiny, rescaled=rescaled)
+                    yield replace(found, factors=factors, tiny=tiny, rescaled=rescaled, quantised=quantised)
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -308,11 +310,32 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
         return WITHIN
     if form != ADJACENT or operator not in LINEAR or flow.uses(name) == 1:
         return form
-    # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator; what
-    # quantises a product takes its factors along.
-    gone = ("QuantizeLinear", "Sqrt", *(("ReduceMean",) if _is_square(flow, name) else ()))
+    # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator.
+    gone = ["Sqrt"]
+    gone += ["ReduceMean"] if _is_square(flow, name) else []
+    gone += ["QuantizeLinear"] if _is_scaled(flow, name, operator) else []
     others = [one for one in flow.readers(name) if one not in gone]
     return SHARED if len(others) > 1 or name in flow.outputs else form
+
+
+def _is_scaled(flow: Flow, name: str, operator: str) -> bool:
+    """Whether what quantises a value takes along what makes it, so that it reads another one.
+
+    It does so with a constant factor or divisor; and with a constant less a value, a product and a sum to a runtime,
+    next to sums.
+    """
+    if (made := flow.maker_of(name)) is None or not _with_constant(flow, made):
+        return False
+    maker, (first, second), _ = flow.steps[made]
+    place = 1 if maker == "Div" else 0 if maker == "Sub" else int(second in flow.folded)
+    fits = maker in FACTORS or (maker == "Sub" and operator in ("Add", "Sub"))
+    constant = (first, second)[place]
+    return fits and constant in flow.folded and _along_channels(flow, constant, name)
+
+
+def _has_levels(flow: Flow, name: str, operator: str) -> bool:
+    """Whether the value between two linear operators is quantised as well, and what makes it goes along."""
+    return operator in LINEAR and "QuantizeLinear" in flow.readers(name) and _is_scaled(flow, name, operator)
 
 
 def _is_square(flow: Flow, name: str) -> bool:
@@ -450,11 +473,11 @@ def _quantised(flow: Flow, index: int) -> Iterator[Match]:
     one, zero = flow.sizes.get(flow.source(constant)) == 1, _is_zero(flow, constant)
     for name in (result, *flow.after(result, _TO_QUANTISATION)):
         shared = reverses and flow.uses(name) > 1
-        for i in () if shared else flow.readers_of(name):
+        for i in flow.readers_of(name):
             reader, inputs, outputs = flow.steps[i]
             if inputs[0] != name:
                 continue
-            if reader == "QuantizeLinear" and not zero:
+            if reader == "QuantizeLinear" and not zero and not shared:
                 found = Op("QuantizeLinear", (own,))
                 yield Match(found, ADJACENT, reader, quantised=True)
             if reader == "Clip" and one and reverses and _is_quantised(flow, outputs[0]):
