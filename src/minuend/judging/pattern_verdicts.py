@@ -422,15 +422,33 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     form = next((match.form for match in occurrence.matches if not match.operator), ADJACENT)
     signs = _signs(range_, occurrence.fixed()[place])
     found: Answers = {}
-    ends = form == ENDS and place == 1 and not occurrence.dynamic and is_right(MINUS_ZERO_KEPT, node, target)
-    for zero in (ZEROS[size][sign] for size in sizes for sign in signs if not (ends and sign)):
+    ends = form == ENDS and place == 1 and is_right(MINUS_ZERO_KEPT, node, target)
+    as_known = not ends and _leaves_shape(node, place)
+    for size, sign in ((size, sign) for size in sizes for sign in signs):
+        if ends and sign and not occurrence.dynamic:
+            continue
+        zero = ZEROS[size][sign]
         terms: tuple[Term, ...] = (*(X,) * place, zero, *(X,) * (operator.arity - place - 1))
         match = Match(Op(operator.onnx, terms, judged=True), form, "")
-        answers = target.table.find(match, node.a.dtype, occurrence.dynamic, "")
-        if answers is None:
-            return None
-        found = {**found, **answers}
+        for dynamic in {occurrence.dynamic, occurrence.dynamic and not (as_known and size == "array")}:
+            answers = target.table.find(match, node.a.dtype, dynamic, "")
+            if answers is None:
+                return None
+            found = {**found, **answers}
     return found
+
+
+def _leaves_shape(node: Node, place: int) -> bool:
+    """Whether an operand of a known shape leaves that of the other one as it is, whatever is open there.
+
+    openvino leaves out such an array as it does where all shapes are known.
+    """
+    dims, others = node.operands[place].shape, node.operands[1 - place].shape
+    if place == 0 and node.op.computes is SUBTRACT:  # a negation
+        return False
+    if dims is None or others is None or len(dims) > len(others):
+        return False
+    return all(dim in (1, other) and isinstance(dim, int) for dim, other in zip(dims[::-1], others[::-1], strict=False))
 
 
 def is_right(what: str, node: Node, target: Target) -> bool:
