@@ -775,7 +775,13 @@ LEVELS = "float s = {0.02}, uint8 n = {128}, float low = {1}, float high = {6}"
 MERGED_WITH_LEVELS = {
     "x - k": ("d = Sub(x, k) q = QuantizeLinear(d, s, n)", "numbers", "numbers"),
     "k - x": ("d = Sub(k, x) q = QuantizeLinear(d, s, n)", "numbers", None),
-    "k - x, read twice": ("d = Sub(k, x) q = QuantizeLinear(d, s, n) y = Exp(d)", None, None),
+    "k - x, read twice": ("d = Sub(k, x) q = QuantizeLinear(d, s, n) y = Mul(d, high)", None, "edge"),
+    "k - x, Neg between": ("d = Sub(k, x) e = Neg(d) q = QuantizeLinear(e, s, n)", "numbers", "edge"),
+    "k - x, read twice, Neg between": (
+        "d = Sub(k, x) e = Neg(d) q = QuantizeLinear(e, s, n) y = Exp(d)",
+        "numbers",
+        "edge",
+    ),
     "Neg between": ("d = Sub(x, k) e = Neg(d) q = QuantizeLinear(e, s, n)", "numbers", "numbers"),
     "Max between": ("d = Sub(x, k) e = Max(d, d) q = QuantizeLinear(e, s, n)", None, None),
     "Transpose between": ("d = Sub(x, k) e = Transpose(d) q = QuantizeLinear(e, s, n)", None, None),

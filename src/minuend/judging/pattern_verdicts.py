@@ -15,7 +15,7 @@ from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
-from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, LINEAR, NARROW, ZEROS, Match
+from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, LINEAR, NAN_ALONE, NARROW, ZEROS, Match
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
@@ -221,7 +221,7 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
     with known shapes, where both constants are vectors, or where the product is quantised as well.
     """
-    quantised = match.quantised and quirks(target.runtime).rescales
+    quantised = bool(match.quantised) and quirks(target.runtime).rescales
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
@@ -235,11 +235,13 @@ def _of_quantised(occurrence: Occurrence, match: Match) -> Answers:
     """What a runtime makes of a constant that it adds while it quantises: few numbers show it, and no case has them.
 
     ``x - k`` is not rounded before it is, so that numbers half-way between two levels become the other one. Of open
-    shapes ``k - x`` is left as it is. Where that is clipped before, NaN becomes the other end.
+    shapes ``k - x`` is not added; but NaN of it becomes the other end where something else reads it, or its negative is
+    quantised. So it does of any shape where it is clipped before.
     """
     reverses = occurrence.op.computes is SUBTRACT and 0 in occurrence.constants
-    if match.operator == "Clip":
-        return {"nan": Answer("different-numbers", severities=("edge",))}
+    if match.quantised == NAN_ALONE:
+        changes = match.operator == "Clip" or occurrence.dynamic
+        return {"nan": Answer("different-numbers", severities=("edge",))} if changes else {}
     if reverses and occurrence.dynamic:
         return {}
     return dict.fromkeys(_WITH_LEVELS, Answer("different-numbers", severities=("numbers",)))

@@ -79,6 +79,9 @@ INSIDE, EDGE, CONVERTED = "both folded", "one folded", "folded conversion"
 or it is a conversion from another type, none of whose operands were narrow. Its pattern has constants as holes."""
 
 
+LEVELS, NAN_ALONE = "levels", "NaN alone"
+"""What a quantisation changes of a constant that is added before, see :class:`Match`."""
+
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
 
@@ -105,9 +108,10 @@ class Match:
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
             values in a graph that has quantised ones, too; or is linear and reads such a value, behind others at most.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
-        quantised: whether the adjacent operator is a part of quantisation, with which some runtimes compute a constant
-            that the judged operator adds or subtracts; or is linear, and what lies between the two is quantised, which
-            some runtimes do from what that is made of.
+        quantised: :data:`LEVELS` where the adjacent operator quantises, and some runtimes compute a constant with it
+            that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
+            quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
+            what NaN becomes, and nothing else. Else ``""``.
     """
 
     pattern: Pattern
@@ -123,7 +127,7 @@ class Match:
     across: bool = False
     rescaled: bool = False
     tiny: bool = False
-    quantised: bool = False
+    quantised: str = ""
 
 
 def matches(flow: Flow, index: int) -> tuple[Match, ...]:
@@ -186,7 +190,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
-            rescaled, quantised = _is_rescaled(flow, operator, inputs), _has_levels(flow, source, operator)
+            rescaled, quantised = _is_rescaled(flow, operator, inputs), _levels_of(flow, source, operator)
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
@@ -281,7 +285,7 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
             distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
             rescaled = operator in LINEAR and _is_rescaled(flow, operator, inputs, but=name)
-            quantised = _has_levels(flow, name, operator)
+            quantised = _levels_of(flow, name, operator)
             known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
             for terms in known:
                 for given in _given(flow, operator, inputs, name):
@@ -333,9 +337,10 @@ def _is_scaled(flow: Flow, name: str, operator: str) -> bool:
     return fits and constant in flow.folded and _along_channels(flow, constant, name)
 
 
-def _has_levels(flow: Flow, name: str, operator: str) -> bool:
-    """Whether the value between two linear operators is quantised as well, and what makes it goes along."""
-    return operator in LINEAR and "QuantizeLinear" in flow.readers(name) and _is_scaled(flow, name, operator)
+def _levels_of(flow: Flow, name: str, operator: str) -> str:
+    """What a quantisation changes of a value between two linear operators, if what makes the value goes along."""
+    quantised = operator in LINEAR and "QuantizeLinear" in flow.readers(name)
+    return LEVELS if quantised and _is_scaled(flow, name, operator) else ""
 
 
 def _is_square(flow: Flow, name: str) -> bool:
@@ -477,12 +482,13 @@ def _quantised(flow: Flow, index: int) -> Iterator[Match]:
             reader, inputs, outputs = flow.steps[i]
             if inputs[0] != name:
                 continue
+            whole = Op("QuantizeLinear", (own,))
             if reader == "QuantizeLinear" and not zero and not shared:
-                found = Op("QuantizeLinear", (own,))
-                yield Match(found, ADJACENT, reader, quantised=True)
+                yield Match(whole, ADJACENT, reader, quantised=LEVELS)
+            if reader == "QuantizeLinear" and reverses and (shared or name != result):
+                yield Match(whole, ADJACENT, reader, quantised=NAN_ALONE)
             if reader == "Clip" and one and reverses and _is_quantised(flow, outputs[0]):
-                found = Op("QuantizeLinear", (Op("Clip", (own,)),))
-                yield Match(found, ADJACENT, reader, quantised=True)
+                yield Match(Op("QuantizeLinear", (Op("Clip", (own,)),)), ADJACENT, reader, quantised=NAN_ALONE)
 
 
 def _is_quantised(flow: Flow, name: str) -> bool:
