@@ -15,16 +15,33 @@ def private(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def _make_file(path: str) -> None:
+def make(path: str, maker: Callable[[str], None], remove: Callable[[str], None]) -> None:
+    """Make a file or a folder, which goes again where a signal comes before anybody else knows of it.
+
+    Raises:
+        OSError: it cannot be made, since there is one for example, which stays.
+    """
+    try:
+        maker(path)
+    except OSError:
+        raise
+    except BaseException:
+        with contextlib.suppress(OSError):
+            remove(path)
+        raise
+
+
+def make_file(path: str) -> None:
+    """Make an empty file with the permissions that a new one gets."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
-def mode_of_new(place: Place, make: Callable[[str], None], remove: Callable[[str], None]) -> int:
+def mode_of_new(place: Place, maker: Callable[[str], None], remove: Callable[[str], None]) -> int:
     """The permissions that a new file or folder gets beside an output: by the umask, or what the folder has instead."""
     while True:
         probe = place.beside("part")
         with naming(place.path):
-            make(probe)
+            make(probe, maker, remove)
         try:
             return stat.S_IMODE(os.stat(probe).st_mode)
         except FileNotFoundError:  # another run took it for a stray
@@ -40,4 +57,4 @@ def mode_of(place: Place) -> int:
         with naming(place.path):
             return stat.S_IMODE(os.stat(place.real).st_mode) & 0o777
     except FileNotFoundError:
-        return mode_of_new(place, _make_file, os.unlink)
+        return mode_of_new(place, make_file, os.unlink)

@@ -30,7 +30,7 @@ from minuend.files.transaction.output_paths import (
     place_of_new_folder,
 )
 from minuend.files.transaction.parts import Part, through
-from minuend.files.transaction.permissions import mode_of, mode_of_new, private
+from minuend.files.transaction.permissions import make, make_file, mode_of, mode_of_new, private
 from minuend.files.transaction.streams import Placed, Raw
 from minuend.written import announce
 
@@ -65,7 +65,8 @@ def together(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: boo
     parts: list[Part] = []
     try:
         for place in places:
-            made += _make_folders(place.folder) if folders else ()
+            if folders:
+                _make_folders(place.folder, made)
         _check_names(places)
         for place in places:
             remove_strays(place)
@@ -124,12 +125,12 @@ def part_folder(place: Place, left: str = "") -> Iterator[PartFolder]:
     part = left or place.beside("part")
     with naming(place.path):
         if not left:
-            os.mkdir(part, 0o700)
-    lock = lock_of(part, os.O_RDONLY)
-    if left and lock is None:
-        raise MinuendError(f"{place.path} is being written by another run; wait for its end")
-    found = PartFolder(part, stays=bool(left))
+            make(part, lambda path: os.mkdir(path, 0o700), os.rmdir)
+    found, lock = PartFolder(part, stays=bool(left)), None
     try:
+        lock = lock_of(part, os.O_RDONLY)
+        if left and lock is None:
+            raise MinuendError(f"{place.path} is being written by another run; wait for its end")
         yield found
     finally:
         if not found.stays:
@@ -195,20 +196,18 @@ def temporary_folder(name: str) -> Iterator[str]:
 # ---- before anything is written --------------------------------------------------------------------------------
 
 
-def _make_folders(folder: str) -> list[str]:
-    """Make a folder and those around it; return the new ones, outermost first."""
+def _make_folders(folder: str, made: list[str]) -> None:
+    """Make a folder and those around it; the new ones are added to a list, outermost first."""
     missing = []
     while not os.path.isdir(folder):
         missing.append(folder)
         folder = os.path.dirname(folder)
-    made: list[str] = []
     for path in reversed(missing):
         try:
-            os.mkdir(path)
+            make(path, os.mkdir, os.rmdir)
         except FileExistsError:  # somebody else was quicker; or it is a file, which the next step says
             continue
         made.append(path)
-    return made
 
 
 def _check_names(places: Sequence[Place]) -> None:
@@ -227,12 +226,12 @@ def _one_name(one: Place, other: Place) -> bool:
     """Ask the file system whether two names in a folder are one, by a file that is made and removed again."""
     probe = one.beside("part")
     twin = os.path.join(one.folder, os.path.basename(probe).replace(one.label, other.label))
-    with open(probe, "xb", opener=private):
-        try:
-            return os.path.lexists(twin)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(probe)
+    make(probe, make_file, os.unlink)
+    try:
+        return os.path.lexists(twin)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(probe)
 
 
 # ---- appearing together ---------------------------------------------------------------------------------------
