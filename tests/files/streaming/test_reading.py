@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -247,8 +248,8 @@ def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: py
     np.savez_compressed(path, x=X)
     (tensor,) = open_tensors(str(path)).values()
     full = open("/dev/full", "wb", buffering=0)  # noqa: SIM115 - the code under test closes it
-    monkeypatch.setattr(reading.tempfile, "TemporaryFile", lambda: full)
-    monkeypatch.setattr(reading.tempfile, "gettempdir", lambda: "/temporary")
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: full)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: "/temporary")
     with pytest.raises(OSError, match="No space left on device") as caught:
         tensor.read()
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/temporary")
@@ -266,7 +267,7 @@ def test_a_header_that_safetensors_checks_has_no_name_that_a_killed_process_leav
         return original(path, **options)
 
     (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(reading.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(safetensors, "safe_open", safe_open)
     save(tmp_path / "x.safetensors")
     assert len(open_tensors(str(tmp_path / "x.safetensors"))) == 1
