@@ -290,7 +290,8 @@ def write(path: Path, case: Case, k: int) -> None:
             half = array[..., ::2, :] if options.get("planarconfig") == "contig" else array[..., ::2]
             writer.write(half, subfiletype=1, **options)
         for more in range(case.images if flavor == "series" else 0):
-            writer.write(np.zeros((3 + more, 2), np.uint8), photometric="minisblack", metadata=None)
+            # of sizes that no drawn image has: tifffile joins those of one size, and so does the package
+            writer.write(np.zeros((101 + more, 2), np.uint8), photometric="minisblack", metadata=None)
 
 
 def flavor_of(case: Case, k: int) -> str:
