@@ -74,16 +74,16 @@ class Limited(Runtime):
 
 
 @dataclass
-class Judged:
+class GraphCounts:
     """How many graphs of a runtime were judged, and how many were not, by the reason."""
 
     graphs: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def told(self, name: str) -> str:
+    def reported(self, name: str) -> str:
         """Return the counts in a few words.
 
-        >>> Judged(5, Counter({"no result in 30 s": 1})).told("openvino-cpu")
+        >>> GraphCounts(5, Counter({"no result in 30 s": 1})).reported("openvino-cpu")
         '5 on openvino-cpu, and 1 not judged: no result in 30 s'
         """
         reasons = "".join(f", and {count} not judged: {why}" for why, count in sorted(self.left_out.items()))
@@ -206,10 +206,10 @@ def main() -> int:
     return 1 if tally.false_ok + tally.false_alarms else 0
 
 
-def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> Judged:
+def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> GraphCounts:
     """Judge graphs on one runtime until the time is over."""
     end = time.monotonic() + seconds
-    counts = Judged()
+    counts = GraphCounts()
     with Limited(name, options.python) as runtime, limited(max_seconds=options.limit):
         for number in range(options.first, options.first + options.graphs):
             if time.monotonic() >= end:
@@ -274,9 +274,9 @@ def show(options: argparse.Namespace, number: int, kind: str, target: str, what:
         onnx.save(model, options.save / f"{kind.lower()}-{options.seed}-{number}-{target}.onnx")
 
 
-def page(tally: Tally, counts: dict[str, Judged]) -> str:
+def page(tally: Tally, counts: dict[str, GraphCounts]) -> str:
     """The counts as Markdown."""
-    graphs = "; ".join(judged.told(name) for name, judged in counts.items())
+    graphs = "; ".join(one.reported(name) for name, one in counts.items())
     return f"Random graphs: {graphs}; with {versions()}.\n\n{tally.table()}\n\n{tally.summary()}"
 
 
