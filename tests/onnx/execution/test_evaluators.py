@@ -147,6 +147,49 @@ def test_types_that_numpy_lacks_go_through_onnxruntime_and_back(kind):
     assert found["c"].tobytes() == a.tobytes()
 
 
+@pytest.mark.parametrize(("kind", "number"), [("float8_e4m3fn", 17), ("bfloat16", 16), ("float16", 10)])
+def test_strings_become_types_that_numpy_lacks(kind, number):
+    word = {"float8_e4m3fn": "float8e4m3fn"}.get(kind, kind)
+    text = (
+        HEAD.replace("14", "21")
+        + f"""g (string[N] a, {word} one) => ({word}[N] c, string[N] same, {word}[N] like) {{
+        c = Cast <to = {number}> (a)
+        same = Identity (a)
+        like = CastLike (a, one)
+    }}"""
+    )
+    dtype = np.dtype(getattr(ml_dtypes, kind, kind))
+    model = read(text)
+    for words in (["1.5", "-2"], ["3"], ["1.5", "-2", "0.25"]):
+        found = model.run({"a": np.array(words), "one": np.ones((), dtype)})
+        assert found["c"].dtype == found["like"].dtype == dtype
+        assert found["c"].tolist() == found["like"].tolist() == [float(word) for word in words]
+        assert found["same"].tolist() == words
+
+
+def test_an_array_of_4_bits_has_its_own_shape_in_every_turn_of_a_loop():
+    text = (
+        HEAD.replace("14", "21")
+        + """g (int4[2] flat, int64 n, bool go) => (int8[A,B] last)
+          <int64[1] axis = {0}, int64[1] one = {1}, int64[1] rest = {-1}> {
+        column = Unsqueeze (flat, axis)
+        first = Cast <to = 3> (column)
+        last = Loop (n, go, first) <body = step (int64 i, bool on, int8[A,B] s) => (bool still, int8[C,D] next) {
+            still = Identity (on)
+            j = Add (i, one)
+            row = Reshape (j, one)
+            shape = Concat <axis = 0> (row, rest)
+            turned = Reshape (flat, shape)
+            next = Cast <to = 3> (turned)
+        }>
+    }"""
+    )
+    flat = np.array([3, -4], ml_dtypes.int4)
+    for turns in (1, 2):
+        found = read(text).run({"flat": flat, "n": np.int64(turns), "go": np.array(True)})["last"]
+        assert found.tolist() == flat.reshape(turns, -1).tolist()
+
+
 def test_a_node_of_an_opset_that_onnxruntime_lacks_is_converted():
     rois = (
         HEAD.replace("14", "22")

@@ -70,6 +70,7 @@ class Kernel:
         self.opset = opsets.get(self.domain, 1)
         self._sessions: dict[str, Any] = {}
         self._shaped = False  # whether sessions are made for shapes: a conversion looks at them
+        self._strings = False  # whether strings stand in the model: no OrtValue is made of them
 
     def run(self, inputs: Inputs, attributes: Iterable[AttributeProto]) -> list[object]:
         """Compute the node.
@@ -97,6 +98,9 @@ class Kernel:
         """Run a session of the node; once more where shapes are known, which bodies of functions can need."""
         while True:
             session = self._session(node, inputs)
+            if not self._strings and _lacks_strings(session, inputs):
+                self._strings = True
+                continue
             try:
                 return _outputs(session, {one.name: inputs[int(one.name[1:])] for one in session.get_inputs()})
             except Exception:
@@ -105,7 +109,7 @@ class Kernel:
                 self._shaped = True
 
     def _session(self, node: NodeProto, inputs: Inputs) -> Any:
-        sealed = [value.tobytes() if _sealed(value) else None for value in inputs]
+        sealed = [_content(value) if self._is_sealed(value) else None for value in inputs]
         shapes = [_given(value) for value in inputs] if self._shaped else None
         types = [None if value is None else type_of(value).SerializeToString() for value in inputs]
         key = repr((types, shapes, sealed, [a.SerializeToString(deterministic=True) for a in node.attribute]))
@@ -167,12 +171,17 @@ class Kernel:
         for name, value in zip(node.input, inputs, strict=True):
             if not name:
                 continue
-            if isinstance(value, np.ndarray) and (_sealed(value) or (shaped and _given(value)[1])):
-                model.graph.initializer.append(numpy_helper.from_array(value, name))
+            if self._is_sealed(value) or (isinstance(value, np.ndarray) and shaped and _given(value)[1]):
+                plain = value.astype(object) if _is_string(value) else value
+                model.graph.initializer.append(numpy_helper.from_array(plain, name))
             else:
                 model.graph.input.add(name=name).type.CopyFrom(type_of(value, shaped=shaped))
         model.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         return model
+
+    def _is_sealed(self, value: object) -> TypeGuard[Array]:
+        """Whether onnxruntime takes a value from a model alone, here."""
+        return _sealed(value) or (self._strings and _is_string(value))
 
     def _converted(self, node: NodeProto, inputs: Inputs, target_opset: int) -> ModelProto:
         model = self._model(node, inputs, self.opset, shaped=True)
@@ -291,7 +300,7 @@ def type_of(value: object, *, shaped: bool = False) -> TypeProto:
 
 
 def _number(array: Array) -> int:
-    if array.dtype.kind in "OUT":
+    if _is_string(array):
         return int(TensorProto.STRING)
     return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
@@ -299,13 +308,30 @@ def _number(array: Array) -> int:
 def _word(value: object) -> str:
     if not isinstance(value, np.ndarray):
         return type(value).__name__
-    return "string" if value.dtype.kind in "OUT" else value.dtype.name
+    return "string" if _is_string(value) else value.dtype.name
 
 
 def _sealed(value: object) -> TypeGuard[Array]:
     """Whether a value is of a type that onnxruntime takes from a model alone: several elements to a byte."""
     kind = tensors.data_type(_number(value)) if isinstance(value, np.ndarray) else None
     return kind is not None and kind.packed
+
+
+def _is_string(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "OUT"
+
+
+def _content(value: Array) -> object:
+    """The shape and the elements of an array."""
+    return value.shape, value.tolist() if _is_string(value) else value.tobytes()
+
+
+def _lacks_strings(session: Any, inputs: Inputs) -> bool:
+    """Whether a session takes or gives types that NumPy lacks beside strings, of which no OrtValue is made."""
+    return any(map(_is_string, inputs)) and (
+        any(_own_type(output.type) for output in session.get_outputs())
+        or any(_plain(value)[1] is not None for value in inputs if value is not None)
+    )
 
 
 def _given(value: object) -> tuple[object, bytes]:
@@ -346,7 +372,7 @@ def _plain(value: object) -> tuple[object, int | None]:
     """A value as onnxruntime takes it, and the number of its type where its bits alone are given."""
     if not isinstance(value, np.ndarray):
         return value, None
-    if value.dtype.kind in "OUT":
+    if _is_string(value):
         return value.astype(object), None
     if value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy":  # little-endian ones are not "built in"
         return np.ascontiguousarray(value).reshape(value.shape), None
