@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from minuend.cli.pages.layout import Table, text
+import shlex
+
+import pytest
+
+from minuend.cli.pages.layout import Labelled, Table, text
 
 
 def test_text_folds_words_and_never_numbers() -> None:
@@ -18,3 +22,14 @@ def test_text_folds_words_and_never_numbers() -> None:
 def test_markup_in_names_is_shown_as_it_is() -> None:
     table = Table(("name",), (("[bold]x[/bold] :smile: *a*|`b`",),))
     assert "[bold]x[/bold] :smile: *a*|`b`" in text([table])
+
+
+_FOLDERS = "a folder/" * 20
+
+
+@pytest.mark.parametrize("path", [f"/{_FOLDERS}model.onnx", f"/{_FOLDERS.replace('a folder', '模型')}模型 1.onnx"])
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_command_can_be_pasted_however_long_its_words_are(path: str, colour: bool) -> None:
+    words = ["minuend", "check", path, "--target", "onnxruntime-cpu"]
+    shown = text([Labelled("  do:  ", shlex.join(words), command=True)], 60, colour=colour)
+    assert shlex.split(shown.replace("\\\n", "").removeprefix("  do:  ")) == words

@@ -14,7 +14,7 @@ _TEXTS = st.text(alphabet="ab -−'\"…x\\=/.,0é", max_size=120)
 _CELLS = st.tuples(*(st.text(alphabet="ab -−é", max_size=40) for _ in range(3)))
 _PARTS = st.one_of(
     _TEXTS,
-    st.builds(Labelled, st.text(alphabet="a :'−", max_size=30), _TEXTS, st.booleans()),
+    st.builds(Labelled, st.text(alphabet="a :'−", max_size=30), _TEXTS),
     st.builds(
         lambda rows, tight: Table(("", "", ""), tuple(rows), whole=frozenset({0, 1}), tight=tight),
         st.lists(_CELLS, min_size=1, max_size=4),

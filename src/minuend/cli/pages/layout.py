@@ -57,7 +57,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A label and text beside it, which folds at its own left edge; a command folds so that it can be copied."""
+    """A label and text beside it, which folds at its own left edge; a command folds so that it can be copied.
+
+    A word of a command that is longer than the page is wide stays whole: a terminal wraps it without a line break.
+    """
 
     label: str
     text: str
@@ -98,9 +101,8 @@ def _plain(part: Part, width: int, *, colour: bool) -> list[str] | None:
     if isinstance(part, Labelled):
         if not part.command:
             return plain_text.labelled(part.label, part.text, width)
-        if not plain_text.is_narrow(part.label + part.text):
-            return None
-        return plain_text.command(part.label, continued(part.text, width - len(part.label)).split("\n"), width)
+        indent = _columns(part.label)
+        return plain_text.beside(part.label, continued(escaped(part.text), width - indent).split("\n"), indent)
     if colour or part.right or any(part.header):
         return None
     return plain_text.rows(part.rows, width)
@@ -129,7 +131,7 @@ class Rich:
         """Return the lines of a part."""
         from rich.measure import Measurement
 
-        console, shown, stream = self._console, _shown(part, self._width), io.StringIO()
+        console, shown, stream = self._console, _shown(part), io.StringIO()
         console.file = stream
         console.width = _MEASURING
         console.width = max(self._width, Measurement.get(console, console.options, shown).minimum)
@@ -156,7 +158,7 @@ def _columns(text: str) -> int:
     return cell_len(text)
 
 
-def _shown(part: Part, width: int) -> Any:
+def _shown(part: Part) -> Any:
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -164,14 +166,10 @@ def _shown(part: Part, width: int) -> Any:
         return _grid(part)
     if isinstance(part, str):
         return Text(escaped(part))
-    content, indent = escaped(part.text), _columns(part.label)
-    if part.command:
-        lines = continued(content, width - indent).split("\n")
-        return Text(part.label + f"\n{' ' * indent}".join(lines), no_wrap=True, overflow="ignore")
     grid = Grid.grid()
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(escaped(part.label)), Text(content))
+    grid.add_row(Text(escaped(part.label)), Text(escaped(part.text)))
     return grid
 
 

@@ -55,17 +55,16 @@ def labelled(label: str, text: str, width: int) -> list[str] | None:
     ['why: one two', '     three']
     """
     lines = folded(text, width - len(label)) if label and is_narrow(label) and len(label) < width else None
-    return None if lines is None else _beside(label, lines)
+    return None if lines is None else beside(label, lines, len(label))
 
 
-def command(label: str, lines: Sequence[str], width: int) -> list[str] | None:
-    """Return the lines of a command beside a label; ``None`` where one is longer than the page is wide."""
-    shown = _beside(label, lines)
-    return shown if max(map(len, shown)) <= width else None
+def beside(label: str, lines: Sequence[str], indent: int) -> list[str]:
+    """Return lines beside a label that takes ``indent`` columns.
 
-
-def _beside(label: str, lines: Sequence[str]) -> list[str]:
-    return [(" " * len(label) if i else label) + line for i, line in enumerate(lines)]
+    >>> beside("do: ", ["minuend check", "  a.onnx"], 4)
+    ['do: minuend check', '      a.onnx']
+    """
+    return [(" " * indent if i else label) + line for i, line in enumerate(lines)]
 
 
 def rows(cells: Sequence[Sequence[str]], width: int) -> list[str] | None:
