@@ -281,7 +281,7 @@ def write(path: Path, case: Case, k: int) -> None:
     if flavor in ("plain", "pages", "series", "pyramid"):
         options["metadata"] = None
     if case.one_page and flavor in ("shaped", "imagej") and not {"compression", "tile"} & options.keys():
-        options["truncate"] = True
+        options["truncate"] = array.dtype != bool  # tifffile does not read its own truncated bits
     smaller = flavor == "pyramid" and min(array.shape) > 1  # of one size they are one image to tifffile
     with tifffile.TiffWriter(path, **whole) as writer:
         for plane in array if flavor == "pages" and array.ndim > 2 else [array]:
