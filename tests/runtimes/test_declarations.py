@@ -92,6 +92,53 @@ def test_what_a_runtime_is_not_known_to_load_is_not_ok_there(name: str, kind: st
         assert finding.verdict == "not-implemented"
 
 
+OPEN = {
+    ("n,m", "n,m"): "",
+    ("n,3", "n,3"): "",
+    ("n,m", "m"): "",
+    ("n,m", "n,1"): "",
+    ("n,m", "k,l"): "sizes that may differ",
+    ("n,m", "n,l"): "sizes that may differ",
+    ("n,m", "n,3"): "sizes that may differ",
+    ("2,3", "n,3"): "sizes that may differ",
+    ("n,m", "3"): "sizes that may differ",
+}
+"""Dims of A and of B, and the kind of a node with both."""
+
+
+def open_model(dims: tuple[str, str]) -> ModelProto:
+    return parser.parse_model(
+        HEAD + f"g (int32[{dims[0]}] a, int32[{dims[1]}] b) => (int32[n,m] c) {{ c = Sub(a, b) }}"
+    )
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+@pytest.mark.parametrize("dims", OPEN)
+def test_open_dims_of_other_names_are_refused_where_that_is_said(name: str, dims: tuple[str, str]) -> None:
+    given = open_model(dims)
+    sizes = {"n": 2, "m": 3, "k": 2, "l": 3, "3": 3, "2": 2, "1": 1}
+    feeds = []
+    for one, text in zip(given.graph.input, dims, strict=True):
+        array = np.ones([sizes[dim] for dim in text.split(",")], np.int32)
+        feeds.append((one.name, TYPES["int32"], array.view(np.uint32)))
+    with Runtime(name) as runtime:
+        found = runtime.query("onnx", given.SerializeToString(), b"", feeds)
+    assert isinstance(found, Refused) == (OPEN[dims] in quirks(name).strict), found
+
+
+@pytest.mark.parametrize("dims", OPEN)
+def test_a_runtime_that_refuses_open_dims_of_other_names_is_not_ok(dims: tuple[str, str]) -> None:
+    (finding,) = mn.check(open_model(dims), targets.names("tvm")[-1]).findings
+    assert finding.verdict == ("not-implemented" if OPEN[dims] else "ok")
+
+
+def test_open_dims_that_inference_finds_are_unknown_where_others_are_refused() -> None:
+    text = "g (int32[n,3] a, int32[k,3] b) => (int32[m,3] c) { d = Concat <axis = 0> (a, b) c = Sub(d, b) }"
+    (finding,) = mn.check(parser.parse_model(HEAD + text), targets.names("tvm")[-1]).findings
+    assert finding.verdict == "unknown"
+    assert "TVM refuses open dims that it does not find to be equal" in finding.reason
+
+
 @pytest.mark.parametrize(("kind", "name"), [("Loop", "tract"), ("Scan", "tvm"), ("input without shape", "tract")])
 def test_what_no_rewrite_makes_readable_is_refused_and_check_offers_none(
     kind: str, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]

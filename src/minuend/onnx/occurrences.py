@@ -115,6 +115,7 @@ def _analysed(
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
+    names = declared.names_of_dims(model.proto)
     for one in found:
         flow = flows[one.scope.where]
         node = _node(one)
@@ -139,7 +140,9 @@ def _analysed(
             added=flow.added,
             fixed=functools.cache(functools.partial(_fixed, model, one, flow, operands)),
             notes=model.notes,
-            violations=violations.union(own, {f"two constants of {dtype}"} if len(constants) > 1 else ()),
+            violations=violations.union(
+                own, {f"two constants of {dtype}"} if len(constants) > 1 else (), declared.kinds_of_node(node, names)
+            ),
             live=one,
         )
 

@@ -6,16 +6,19 @@ ONNX allows all of it. The tests try each kind on every runtime that is installe
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
+from minuend.errors import SpecError, Unsupported
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import within
 from minuend.onnx.graphs.scope import domain_of, read_opsets
 from minuend.onnx.opsets import schemas
+from minuend.standards.node import Node
+from minuend.standards.validation import validate
 
 Check = Callable[[ModelProto], bool]
 
@@ -93,6 +96,9 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
 })  # fmt: skip
 """Kinds, and whether a model is of one."""
 
+MAY_DIFFER, NOT_KNOWN = "sizes that may differ", "sizes that are not known"
+"""Kinds of a node whose operands have dims that the model does not say to be equal; see :func:`kinds_of_node`."""
+
 
 def kinds(model: ModelProto) -> frozenset[str]:
     """Return the kinds that a model is of.
@@ -103,3 +109,29 @@ def kinds(model: ModelProto) -> frozenset[str]:
     ['output without shape', 'output without type']
     """
     return frozenset(kind for kind, holds in DECLARED.items() if holds(model))
+
+
+def names_of_dims(model: ModelProto) -> frozenset[str]:
+    """Return the names that the dims of a model's inputs have."""
+    dims = (dim for value in _inputs(model) for dim in value.type.tensor_type.shape.dim)
+    return frozenset(dim.dim_param for dim in dims if dim.dim_param)
+
+
+def kinds_of_node(node: Node | SpecError | Unsupported, names: Collection[str]) -> frozenset[str]:
+    """Return the kinds that a node is of: whether its operands have sizes that may differ.
+
+    Args:
+        node: the node. names: those of the dims of the model's inputs. A size of another name, or of none, came of an
+            inference, and that of a runtime may know more.
+    """
+    if not isinstance(node, Node):
+        return frozenset()
+    try:
+        joined = validate(node)
+    except SpecError:
+        return frozenset()
+    if not joined.assumptions:
+        return frozenset()
+    shapes = [one.shape for one in node.operands]
+    known = all(shape is not None and all(isinstance(d, int) or d in names for d in shape) for shape in shapes)
+    return frozenset({MAY_DIFFER if known else NOT_KNOWN})

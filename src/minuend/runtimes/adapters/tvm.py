@@ -22,6 +22,11 @@ STRICT = {
         "TVM refuses some operators that their opset deprecates, such as Scatter from opset 11 on",
     ),
     "input without shape": ("not-implemented", "TVM needs the shape of every input"),
+    "sizes that may differ": (
+        "not-implemented",
+        "TVM broadcasts open dims only where both have one name, or one is 1; name the dims of the inputs alike",
+    ),
+    "sizes that are not known": ("unknown", "TVM refuses open dims that it does not find to be equal, or one to be 1"),
     "Loop": ("not-implemented", "TVM has no Loop"),
     "Scan": ("not-implemented", "TVM has no Scan"),
     "local function": ("not-implemented", "TVM reads no local functions; minuend fix inlines them"),
