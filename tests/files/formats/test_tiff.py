@@ -1001,12 +1001,16 @@ def test_further_images_and_alpha_are_reported(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("code", [258, 42113], ids=["bits of a pixel", "nodata"])
-def test_a_tag_whose_value_is_cut_off_is_damage_whatever_comes_of_it(tmp_path: Path, code: int) -> None:
+@pytest.mark.parametrize(
+    ("code", "dtype"),
+    [(258, "uint32"), (42113, "uint32"), (258, "complex128"), (339, "complex128")],
+    ids=["bits of a pixel", "nodata", "bits of a complex pixel", "kind of a complex pixel"],
+)
+def test_a_tag_whose_value_is_cut_off_is_damage_whatever_comes_of_it(tmp_path: Path, code: int, dtype: str) -> None:
     path = tmp_path / "a.tif"
     nodata: Any = [(42113, 2, 0, "-9999", True)]
     tifffile.imwrite(
-        path, np.ones((3, 4, 5), "uint32"), photometric="rgb", planarconfig="separate", metadata=None, extratags=nodata
+        path, np.ones((3, 4, 5), dtype), photometric="rgb", planarconfig="separate", metadata=None, extratags=nodata
     )
     with tifffile.TiffFile(path) as file:
         place = file.pages.first.tags[code].offset + 8

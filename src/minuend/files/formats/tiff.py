@@ -25,6 +25,7 @@ from minuend.files.formats.tiff_bands import AUXILIARY, about_band, exact_number
 from minuend.files.formats.tiff_pages import (
     MOST,
     check_chain,
+    check_logged,
     check_pages,
     errors_naming,
     message_of,
@@ -105,6 +106,7 @@ def _bands(
     notes, records = noted
     page, axes, shape, dtype = image.keyframe, image.axes, tuple(image.shape), image.keyframe.dtype
     if dtype is None or sorted(axes)[-2:] != ["X", "Y"] or len(axes) > 3 or axes.count("X") > 1:
+        check_logged(records, path)  # axes that come of damage say nothing
         raise FileFormatError(f"{path} holds an image of the axes {axes!r}; expected rows, columns and at most bands")
     if len(axes) == 2 and page.is_tiled and page.tiledepth > 1:
         raise FileFormatError(f"{path} has tiles of {page.tiledepth} planes, and one plane; write tiles of one")

@@ -197,7 +197,12 @@ def message_of(record: LogRecord) -> str:
     return re.sub(r"\A<tifffile\.TiffPage[^>]*> ", "", record.getMessage())
 
 
-def _check_logged(records: Iterable[LogRecord], path: str) -> None:
+def check_logged(records: Iterable[LogRecord], path: str) -> None:
+    """Check that the package logged no error.
+
+    Raises:
+        FileFormatError: it did, and went on without what it could not read.
+    """
     wrong = next((record for record in records if record.levelno >= ERROR), None)
     if wrong is not None:
         raise FileFormatError(f"{path} is damaged ({message_of(wrong)}); expected a whole TIFF") from None
@@ -213,10 +218,10 @@ def errors_naming(path: str) -> Iterator[list[LogRecord]]:
     try:
         with logged("tifffile") as records:
             yield records
-        _check_logged(records, path)
+        check_logged(records, path)
     except (MinuendError, MemoryError) as error:
         if not isinstance(error, FileFormatError):  # which says more of the damage
-            _check_logged(records, path)
+            check_logged(records, path)
         raise
     except OSError as error:
         if error.errno is not None:
