@@ -22,7 +22,7 @@ from command_line import run
 pytest.importorskip("onnx")
 
 import minuend as mn
-from minuend.cli import program, progress
+from minuend.cli import program, progress, requested
 from minuend.models.searching import search
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import sarif
@@ -833,6 +833,22 @@ def test_what_neither_names_is_bad_use(
     status, out, err = check(capfd, given)
     assert (status, out) == (2, "")
     assert err.startswith(f"error: {message}")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("names", [("onnxruntime-cpu", "openvino-cpu"), ("tract",), ()])
+def test_a_check_without_a_target_names_the_runtimes_that_are_installed(
+    names: tuple[str, ...], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"numpy", *names}  # which reads no models
+    monkeypatch.setattr(requested, "release", lambda adapter: "1.0" if found.intersection([adapter.NAME]) else None)
+    _, _, err = check(capfd, "wraps.onnxtxt")
+    example = f", such as --target {','.join(names)} (installed here)" if names else ""
+    message = (
+        f"error: no --target is given, and no targets in a minuend.toml here; expected one or several{example}; "
+        "minuend targets lists all"
+    )
+    assert err.startswith(message)
 
 
 @pytest.mark.usefixtures("here")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import click
 
-from minuend.errors import FileFormatError, SpecError
+from minuend.errors import FileFormatError, SpecError, Unsupported
 from minuend.judging.configuration import NAME, Config, Usual
 from minuend.judging.options import find_targets
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.registry import adapters, release
 from minuend.runtimes.target import Target
 
 
@@ -57,7 +59,11 @@ class Requested:
                 f"{NAME} that minuend init writes"
             )
         if targets is None and not usual.targets:
-            raise click.UsageError(f"no --target is given, and no targets in a {NAME} here; expected one or several")
+            example = f", such as --target {','.join(names)} (installed here)" if (names := _installed()) else ""
+            raise click.UsageError(
+                f"no --target is given, and no targets in a {NAME} here; expected one or several{example}; minuend "
+                "targets lists all"
+            )
         return cls(
             models=models or _models(config),
             targets=[_there(config, name) for name in usual.targets] if targets is None else targets,
@@ -99,3 +105,13 @@ def _there(config: Config | None, name: str) -> str:
     """Return the path of a target's file as seen from here; a name of another kind stays as it is."""
     path = name if config is None else config.below(name)
     return path if os.path.isfile(path) else name
+
+
+def _installed() -> list[str]:
+    """The names of the installed runtimes that read models."""
+    found = []
+    for one in adapters().values():
+        with contextlib.suppress(Unsupported):  # an adapter of another package that does not say it
+            if not one.ARRAYS and release(one) is not None:
+                found.append(one.NAME)
+    return found
