@@ -55,7 +55,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = Mapping[str, Array]
 
 SETTINGS = (("openvino-cpu", ""), ("openvino-cpu", "f32"), ("onnxruntime-cpu", ""))
-"""Runtimes and the precision that they are told."""
+"""Runtimes and their precision hints."""
 
 
 # ---- running ----------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ class Trial:
     """A model on one runtime under one hint, run as it is on several sets of inputs.
 
     Args:
-        runtime: what runs it. model: as it is. sets: arrays for its inputs. hint: the precision that it is told.
+        runtime: what runs it. model: as it is. sets: arrays for its inputs. hint: its precision hint.
         exact: the trial under the hint that keeps float32, where this one is under the default precision.
     """
 

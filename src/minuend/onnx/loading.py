@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,6 +16,7 @@ from minuend.onnx.opsets.schemas import newest as newest_known
 from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
+from minuend.runtimes.releases import parts
 
 T = TypeVar("T")
 
@@ -67,19 +67,14 @@ def _installed() -> list[tuple[str, str]]:
 def _loads(runtime: str, release: str) -> tuple[int | None, int | None]:
     """What a release loads; one that was not queried loads what the next older one does."""
     loaded = quirks(runtime).loaded
-    oldest = min(loaded, key=_parts, default=release)
+    oldest = min(loaded, key=parts, default=release)
     return _of_release(loaded, release) or loaded.get(oldest, (None, None))
 
 
 def _of_release(known: Mapping[str, T], release: str) -> T | None:
     """What is known of the newest release up to this one; ``None`` of older ones than all that are known."""
-    older = [one for one in known if _parts(one) <= _parts(release)]
-    return known[max(older, key=_parts)] if older else None
-
-
-@functools.lru_cache(maxsize=256)
-def _parts(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split(".") if part.isdigit())
+    older = [one for one in known if parts(one) <= parts(release)]
+    return known[max(older, key=parts)] if older else None
 
 
 def refused(model: Model, runtime: str, release: str) -> str:
