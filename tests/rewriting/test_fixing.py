@@ -757,3 +757,22 @@ def test_a_runtime_that_documents_alone_describe_gets_what_they_say_is_sure():
 def test_a_type_that_a_runtime_cannot_hold_is_refused():
     (refusal,) = fix(ir("u2", (4,), (4,)), OPENVINO, run=False).refused
     assert refusal.instead == f"run the model on another runtime than {OPENVINO}"
+
+
+@pytest.mark.parametrize("number", [-816782930, 816782930, -1, 0])
+@pytest.mark.parametrize("dims", ["2,3", "n,3"])
+def test_a_constant_less_int32_is_saturated_where_max_and_min_of_constants_are_joined(number: int, dims: str) -> None:
+    """openvino rounds the bounds of what it makes of Max and Min of one number to float32."""
+    signature = f"(int32[{dims}] a) => (int32[{dims}] c) <int32 b = {{{number}}}>"
+    fixed = fix(text(signature, "c = Sub(b, a)"), OPENVINO, overflow="saturate", run=False)
+    assert not fixed.refused
+    assert "(saturated with Max twice)" in fixed.changes[0]
+    pytest.importorskip("openvino")
+    low, high = -(1 << 31), (1 << 31) - 1
+    a = np.array([[low, high, 0], [1911588177, -1356436843, low + 46]], np.int32)
+    with Runtime("openvino-cpu") as runtime:
+        feeds = [("a", TYPES["int32"], a.view(np.uint32))]
+        (found,) = runtime.query("onnx", fixed.model.SerializeToString(), b"", feeds)
+    assert found.codes.view(np.int32).ravel().tolist() == [
+        min(max(number - one, low), high) for one in a.ravel().tolist()
+    ]

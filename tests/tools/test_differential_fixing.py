@@ -125,12 +125,13 @@ ALONE_WITH = {
     "through float32, wrapped with Floor": Case(dtype="uint8", target="onnx:9"),
     "through float32, saturated with Clip": Case(dtype="uint8", overflow="saturate", target="onnx:9"),
     "saturated with Max": Case(dtype="uint32", overflow="saturate"),
-    "saturated with Max and Min": Case(dtype="int32", overflow="saturate"),
+    "saturated with Max twice": Case(18, "int32", "A", "scalar", overflow="saturate", target="openvino-cpu"),
     "saturated with Where": Case(dtype="int64", overflow="saturate"),
     "narrowed to int32, within proven ranges": Case(dtype="int64", around="from uint8", target="openvino-cpu"),
     "kept apart with Max": Case(18, "float32", "B", "scalar", "behind Add", target="openvino-cpu"),
 }
-"""A case of each recipe where no other serves; what wraps with BitwiseAnd wraps with Mod as well."""
+"""A case of each recipe where no other serves: what wraps with BitwiseAnd wraps with Mod as well, and what saturates
+with Max and Min with Max twice."""
 
 
 @pytest.mark.parametrize("recipe", ALONE_WITH)

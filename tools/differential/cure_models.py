@@ -258,6 +258,8 @@ NEEDING: tuple[Mapping[str, tuple[Any, ...]], ...] = (
     {"dtype": ("float32",), "target": ("openvino-cpu",), "around": ("behind Add",), "constants": ("B",),
      "shapes": ("scalar",), "dialect": _LATER},
     {"target": ("openvino-cpu",), "dialect": (IR,), "around": ("alone",), "shapes": ("pdpd",)},
+    {"target": ("openvino-cpu",), "dialect": (14, 18, IR), "dtype": ("int32",), "overflow": ("saturate",),
+     "constants": ("A",), "shapes": ("same", "scalar", "dynamic")},
     {"dialect": (6,), "dtype": ("int32", "int64", "float32", "float64"), "shapes": ("one operand broadcast",)},
 )  # fmt: skip
 """For each recipe, what fields the cases have that need it; the others are drawn from the grid."""

@@ -159,6 +159,13 @@ LIMITS = (
         "unsigned numbers are compared as int32",
     ),
     (
+        ("saturated with Max and Min",),
+        ("int32",),
+        ("A",),
+        ("wraps",),
+        "Max and Min of one number become Clamp, whose bounds are rounded to float32",
+    ),
+    (
         ("saturated with Where",),
         ("int64",),
         _ANY,
