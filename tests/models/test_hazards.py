@@ -210,3 +210,33 @@ def test_tract_still_takes_them_for_one(tract: Runtime, k: str, other: str, dims
     assert isinstance(found, list)
     unlike = [(np.signbit(a) != np.signbit(exact[name])) & ~np.isnan(a) for name, a in zip("yz", found, strict=True)]
     assert any(array.any() for array in unlike) is one
+
+
+OWN_ZEROS = {
+    "Relu": "e = Relu(x)",
+    "Elu": "e = Elu(x)",
+    "HardSigmoid": "h = HardSigmoid(x) e = Sub(h, half)",
+    "PRelu": "e = PRelu(x, half)",
+    "Exp": "e = Exp(x)",
+    "Clip": "e = Clip(x, half)",
+    "LeakyRelu": "e = LeakyRelu(x)",
+}
+
+
+def own_zero(body: str) -> str:
+    return f"(float[2] x) => (float[2] y) <float k = {{-0.0}}, float half = {{0.5}}> {{ {body} y = Sub(k, e) }}"
+
+
+@pytest.mark.parametrize("name", OWN_ZEROS)
+def test_minus_0_beside_an_operator_with_a_0_of_its_own_is_unknown_on_tract(name: str) -> None:
+    """Seed 9711 had Relu, which tract computes with a constant 0."""
+    known = name in ("Exp", "Clip", "LeakyRelu")
+    assert verdicts(own_zero(OWN_ZEROS[name]))[-1] == ("ok" if known else "unknown")
+    assert verdicts(own_zero(OWN_ZEROS[name]).replace("-0.0", "0"))[-1] == "ok"
+
+
+@pytest.mark.parametrize("name", ["Relu", "Elu", "PRelu", "LeakyRelu"])
+def test_tract_still_takes_the_0_of_an_operator_for_minus_0(tract: Runtime, name: str) -> None:
+    found = ran(tract, own_zero(OWN_ZEROS[name]), x=np.zeros(2, np.float32))
+    assert isinstance(found, list)
+    assert bool(np.signbit(found[0]).all()) is (name == "LeakyRelu")

@@ -17,7 +17,7 @@ import numpy as np
 from minuend.core.elements import TYPES
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
-from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS
+from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
 from minuend.models.ranges.interval import Range
 
 SQUARE = "square of "
@@ -38,6 +38,12 @@ _SIZED = (
 )  # fmt: skip
 """Operators that cut, join or reshape a value, or have parameters of its sizes. tract moves a cut before operators that
 broadcast, and refuses others where it cannot prove a size."""
+
+_WITHOUT_ZERO = frozenset(
+    (*PLAIN, *ARITHMETIC, *COMPARISONS, "Cast", "Ceil", "Constant", "Floor", "Gemm", "MatMul", "Round", "Shape", "Sign",
+     "Where")
+) - {"Elu", "HardSigmoid", "PRelu", "Relu"}  # fmt: skip
+"""Operators that tract computes without a constant 0 of its own; Relu is Max with 0."""
 
 
 class Hazards:
@@ -66,7 +72,7 @@ class Hazards:
             yield from (SQUARE + element.name,) * _is_squared(self.flow, index)
         if index in self._joined_later and index in self._sized_later:
             yield JOINED_LATER
-        if not element.is_integer and any(_has_double(self.flow, name) for name in inputs):
+        if not element.is_integer and any(map(self._has_double, inputs)):
             yield SIGNS_MIXED
 
     @cached_property
@@ -116,6 +122,24 @@ class Hazards:
                 found.setdefault(name, made)
         return found
 
+    def _has_double(self, name: str) -> bool:
+        """Whether a constant is another one but for the sign of a 0; where elements are not known, it may be."""
+        flow = self.flow
+        own = _elements(flow, name) if name in flow.folded else None
+        if name not in flow.folded or (own is not None and not (own == 0).any()):
+            return False
+        if own is not None and (own == 0).all() and np.signbit(own).any() and self._has_own_zeros:
+            return True
+        dtype, shape = flow.dtypes.get(name), _squeezed(flow, name)
+        others = flow.folded - {name}
+        alike = (one for one in others if flow.dtypes.get(one) == dtype and _squeezed(flow, one) == shape)
+        return any(_are_doubles(own, _elements(flow, one)) for one in alike)
+
+    @cached_property
+    def _has_own_zeros(self) -> bool:
+        """Whether a runtime may compute an operator with a constant 0 that the model does not have."""
+        return any(operator and operator not in _WITHOUT_ZERO for operator, _, _ in self.flow.steps)
+
 
 def _is_one(shape: object) -> bool:
     return isinstance(shape, tuple) and all(dim == 1 for dim in shape)
@@ -160,21 +184,6 @@ def _kept(flow: Flow, operator: str, inputs: Sequence[str]) -> str:
 
 
 # ---- constants ----------------------------------------------------------------------------------------------------
-
-
-def _has_double(flow: Flow, name: str) -> bool:
-    """Whether a constant is another one but for the sign of a 0; where elements are not known, it may be."""
-    if name not in flow.folded:
-        return False
-    own = _elements(flow, name)
-    if own is not None and not (own == 0).any():
-        return False
-    shape = _squeezed(flow, name)
-    others = [
-        other for other in flow.folded
-        if other != name and flow.dtypes.get(other) == flow.dtypes.get(name) and _squeezed(flow, other) == shape
-    ]  # fmt: skip
-    return any(_are_doubles(own, _elements(flow, other)) for other in others)
 
 
 def _elements(flow: Flow, name: str) -> Array | None:

@@ -47,7 +47,8 @@ STRICT = {
 """Rules that models break, ways to store constants that it does not read, and graphs that it does not take: the
 verdict, and why. A cut behind a broadcast is made of the operands, and refused where one has size 1 there; Reshape,
 Flatten, Gemm and others are refused because the size is an expression. Of constants of one shape, leading axes of size
-1 aside, the first is kept; so of those that it folds, and with NaN. Squares of int8, uint8 and int32 saturate:
+1 aside, the first is kept; so of those that it folds, with NaN, and of the 0 in Relu, Elu, Selu, Celu, HardSigmoid,
+ThresholdedRelu, Shrink, PRelu, LpNormalization, Conv and ConstantOfShape. Squares of int8, uint8 and int32 saturate:
 x * (x - 0) of uint8 is 255 where x is."""
 
 BFLOAT16_OUT = False
