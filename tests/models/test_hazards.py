@@ -240,3 +240,17 @@ def test_tract_still_takes_the_0_of_an_operator_for_minus_0(tract: Runtime, name
     found = ran(tract, own_zero(OWN_ZEROS[name]), x=np.zeros(2, np.float32))
     assert isinstance(found, list)
     assert bool(np.signbit(found[0]).all()) is (name == "LeakyRelu")
+
+
+@pytest.mark.parametrize("number", ["-0.0", "2.5"])
+@pytest.mark.parametrize("shape", ["2", "n"])
+def test_a_scalar_less_a_value_keeps_the_sign_of_zero_on_tract(tract: Runtime, number: str, shape: str) -> None:
+    """A measured row said that -0 - 0 is 0, for its model had the constant 0 as well."""
+    text = f"(float[{shape}] x) => (float[{shape}] y) <float k = {{{number}}}> {{ y = Sub(k, x) }}"
+    assert verdicts(text) == ["ok"]
+    for x in (0.0, -0.0, 2.5, np.nan):
+        given = np.full(2, x, np.float32)
+        found, exact = ran(tract, text, x=given), mn.run(model(text), {"x": given})["y"]
+        assert isinstance(found, list)
+        np.testing.assert_array_equal(found[0], exact)
+        assert np.isnan(x) or (np.signbit(found[0]) == np.signbit(exact)).all()
