@@ -23,6 +23,7 @@ from minuend.models.ranges.interval import Range
 SQUARE = "square of "
 JOINED_LATER = "sizes joined when it runs"
 SIGNS_MIXED = "signs of zero mixed up"
+EINSUM = "behind Einsum"
 
 _NEUTRAL = {"Add": (0, 0), "Sub": (0,), "Mul": (1, 1), "Div": (1,)}
 """Operators of two operands: the number as the last operand, and as the first, with which the other one stays."""
@@ -72,6 +73,8 @@ class Hazards:
             yield from (SQUARE + element.name,) * _is_squared(self.flow, index)
         if index in self._joined_later and index in self._sized_later:
             yield JOINED_LATER
+        if not element.is_integer and _is_behind_einsum(self.flow, inputs):
+            yield EINSUM
         if not element.is_integer and any(map(self._has_double, inputs)):
             yield SIGNS_MIXED
 
@@ -181,6 +184,22 @@ def _kept(flow: Flow, operator: str, inputs: Sequence[str]) -> str:
         if other in flow.folded and (found is None or (found == number).all()):
             return kept
     return ""
+
+
+# ---- products of matrices -----------------------------------------------------------------------------------------
+
+
+def _is_behind_einsum(flow: Flow, names: Sequence[str]) -> bool:
+    waiting, seen = list(names), set(names)
+    while waiting:
+        made = flow.maker_of(waiting.pop())
+        operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+        if operator == "Einsum":
+            return True
+        more = set(inputs) - seen if operator in (*ARITHMETIC, *SHAPES, "Neg", "Cast") else set()
+        waiting += more
+        seen |= more
+    return False
 
 
 # ---- constants ----------------------------------------------------------------------------------------------------

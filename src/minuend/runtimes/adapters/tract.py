@@ -42,6 +42,7 @@ STRICT = {
         "unknown",
         "tract refuses some operators that cut or reshape what is broadcast along dims of other names, or open ones",
     ),
+    "behind Einsum": ("unknown", "tract can compute Einsum together with what is behind it, and round otherwise then"),
     "signs of zero mixed up": ("unknown", "tract takes constants that differ in the sign of 0 alone for one"),
 }
 """Rules that models break, ways to store constants that it does not read, and graphs that it does not take: the
