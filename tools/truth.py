@@ -222,6 +222,7 @@ class Cut:
     Attributes:
         operands: makes A and B, as outputs; ``None`` where both are inputs or stored. rest: reads the difference, its
             input; ``None`` where nothing does. whole: everything but the subtraction, the operands as outputs besides.
+        others: everything but the subtraction, what no output needs as well.
         alone: the subtraction, its constants still constants. barred: all of it with barriers around it.
         stored: constants by name. reached: the numbers of the model's outputs that it reaches.
         folded: whether both operands depend on no input of the model, so that runtimes compute the difference once.
@@ -230,6 +231,7 @@ class Cut:
     operands: ModelProto | None
     rest: ModelProto | None
     whole: ModelProto
+    others: ModelProto
     alone: ModelProto
     barred: ModelProto
     stored: Mapping[str, Array]
@@ -256,8 +258,9 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
     a, b, d = node.input[0], node.input[1], node.output[0]
     kind = data_number(dtype)
     others = [one for one in graph.node if one is not node]
-    given = ValueInfoProto(name=d, type=types.get(d) or helper.make_tensor_type_proto(kind, None))
-    watched = [helper.make_tensor_value_info(name, kind, None) for name in (_A, _B)]
+    open_type = helper.make_tensor_type_proto(kind, None)
+    given = ValueInfoProto(name=d, type=types.get(d, open_type))
+    watched = [ValueInfoProto(name=new, type=types.get(old, open_type)) for new, old in ((_A, a), (_B, b))]
     bars = [*barrier(dtype, a, _A), *barrier(dtype, b, _B)]
     stored = dict(_stored(graph))
     open_inputs = {value.name for value in graph.input} - set(stored)
@@ -268,6 +271,7 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
     behind = [one for one in _ancestors(graph, [value.name for value in outputs]) if one is not node]
     constants = [one for one in graph.node if one.op_type == "Constant" and one.output[0] in (a, b)]
     fed = [helper.make_tensor_value_info(name, kind, None) for name in dict.fromkeys((a, b)) if name not in stored]
+    rest = [value for value in graph.output if value.name != d]
     plain = _part(model, [*constants, node], [given])
     del plain.graph.input[:]
     plain.graph.input.extend(ValueInfoProto(name=one.name, type=types.get(one.name, one.type)) for one in fed)
@@ -276,7 +280,8 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
         if makers
         else None,
         rest=_part(model, behind, outputs, [given]) if outputs else None,
-        whole=_part(model, [*others, *bars], [*(one for one in graph.output if one.name != d), *watched], [given]),
+        others=_part(model, [*others, *([] if rest else bars)], rest or watched, [given]),
+        whole=_part(model, [*others, *bars], [*rest, *watched], [given]),
         alone=plain,
         barred=barred(place, dtype),
         stored=stored,
@@ -509,9 +514,8 @@ class _Set:
         operands = self._operands()
         if isinstance(operands, Refused) or isinstance(self._rest(*operands), Refused):
             return False
-        names = [value.name for value in self.parts.whole.graph.output][:-2]
         given = {self.d: self._difference(*operands)}
-        return not names or not isinstance(self._ask(until(self.parts.whole, names), given), Refused)
+        return not isinstance(self._ask(self.parts.others, given), Refused)
 
     def _whole(self) -> list[Output] | Refused:
         """The outputs that the subtraction reaches, with all of the model but the subtraction."""

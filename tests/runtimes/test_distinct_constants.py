@@ -9,6 +9,7 @@ import pytest
 
 from minuend import spec
 from minuend.core.elements import TYPES
+from minuend.models.hazards import SIGNS_MIXED
 from minuend.operators import SUBTRACT, reference
 from minuend.runtimes import distinct_constants
 from minuend.runtimes.cases import Case, Operation
@@ -69,6 +70,14 @@ def test_a_result_with_the_constant_of_another_operation_is_no_deviation(
     monkeypatch: pytest.MonkeyPatch, relation: str
 ) -> None:
     assert deviations(monkeypatch, another, relation) == []
+
+
+def test_a_result_with_another_constant_is_none_where_a_runtime_mixes_up_signs_of_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """tract 0.23.9 computed -0 - x with the 0 of another operation, and a measured row said so of every -0."""
+    monkeypatch.setattr(distinct_constants, "quirks", lambda name: Quirks(strict={SIGNS_MIXED: ("unknown", "")}))
+    assert deviations(monkeypatch, another) == []
 
 
 def test_in_an_element_type_of_which_that_is_not_known_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,19 @@ def test_a_model_is_refused_for_its_subtraction_or_for_another_node(runtimes):
     assert happened(runtimes["onnxruntime-cpu"], text, x=X[:2], z=small) == NOT_RUN
 
 
+def test_a_model_is_refused_for_a_node_that_no_output_needs():
+    """OpenCV computes it all the same. So in seed 9701."""
+    pytest.importorskip("cv2")
+    numbers = np.arange(4, dtype=np.int8)
+    with Runtime("opencv-dnn") as runtime:
+        for outputs in ("int8[4] y", "int8[4] y, int8[4] z"):
+            text = (
+                f"(int8[4] x) => ({outputs}) <int8[4] k = {{0, 3, 1, 0}}> {{ n = Neg(k) z = Sub(k, x) y = Sub(x, k) }}"
+            )
+            assert happened(runtime, text, x=numbers) == NOT_RUN
+            assert happened(runtime, text.replace("n = Neg(k) ", ""), x=numbers) == FINE
+
+
 def test_a_model_that_is_called_invalid_is_run_as_it_is(runtimes):
     text = "(float[2] x) => (float[3] y) <int64[1] s = {3}> { d = Sub(x, x) y = Expand(d, s) }"
     assert happened(runtimes["onnxruntime-cpu"], text, x=X[:2]) == NOT_RUN

@@ -23,6 +23,7 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
+from minuend.models.hazards import Hazards
 from minuend.models.matching import matches
 from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
@@ -111,6 +112,7 @@ def _analysed(
     analysis.run()
     wrong = faults.fault(analysis.scopes.values(), analysis.judged)
     flows = {scope.where: flow_of(model, scope) for scope in scopes}
+    hazards = {where: Hazards(flow) for where, flow in flows.items()}
     stored = ways(model.proto)
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
@@ -127,7 +129,7 @@ def _analysed(
             for name, operand in zip(one.proto.input, analysis.operands(one), strict=True)
         )
         constants = constants_of(*operands)
-        own = ways_of_operands(one) if stored else frozenset()
+        own = hazards[one.scope.where].of(one.index, operands).union(ways_of_operands(one) if stored else ())
         yield Occurrence(
             op=one.op,
             name=one.proto.name,

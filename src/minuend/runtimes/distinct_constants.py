@@ -1,8 +1,9 @@
 """Results of a case without the constants of other operations in them.
 
 A runtime may compute an operation with the scalar constant of another operation of the same model (``SHARES`` in its
-adapter; :mod:`minuend.runtimes.mixed_constants` measures how often). That says nothing of a case, whose operations
-share a model only to save time. So such an operation is run again in a model of its own, and that result counts.
+adapter; :mod:`minuend.runtimes.mixed_constants` measures how often), or take 0 and -0 for one (``STRICT``). That says
+nothing of a case, whose operations share a model only to save time. So such an operation is run again in a model of its
+own, and that result counts.
 
 No other deviation is hidden: a wrong result counts as computed with another constant only where the runtime, given that
 constant in a model of one operation, returns the same bits.
@@ -15,6 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from minuend.core.elements import ElementType
+from minuend.models.hazards import SIGNS_MIXED
 from minuend.operators import reference
 from minuend.runtimes import values
 from minuend.runtimes.cases import Case, Operation
@@ -33,7 +36,7 @@ def unshared(runtime: Runtime, case: Case, outputs: Sequence[Output], together: 
     """
     found = list(outputs)
     single = case.op.computes.arity == 1  # its constant is folded: no value meets it
-    if single or case.constants not in ("A", "B") or case.element.name not in quirks(runtime.name).shares:
+    if single or case.constants not in ("A", "B") or not _may_share(runtime.name, case.element):
         return found
     constants = _constants(together, case.constants)
     for i, (operation, output) in enumerate(zip(case.operations, outputs, strict=True)):
@@ -47,6 +50,11 @@ def unshared(runtime: Runtime, case: Case, outputs: Sequence[Output], together: 
                 found[i] = _alone(runtime, case, operation) or output
                 break
     return found
+
+
+def _may_share(runtime: str, element: ElementType) -> bool:
+    known = quirks(runtime)
+    return element.name in known.shares or (SIGNS_MIXED in known.strict and not element.is_integer)
 
 
 def _constant(operation: Operation, side: str) -> int | None:

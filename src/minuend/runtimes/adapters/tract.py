@@ -30,8 +30,27 @@ STRICT = {
         "unknown",
         "tract refuses a Reshape to known sizes of what has open dims; state the sizes of the inputs, or one as -1",
     ),
+    **{
+        f"square of {dtype}": ("not-implemented", "tract leaves - 0 out, and has no square of it for x * (x - 0)")
+        for dtype in ("int16", "uint16", "uint32", "int64", "uint64")
+    },
+    **{
+        f"square of {dtype}": ("different-numbers", "tract leaves - 0 out of x * (x - 0), and its squares saturate")
+        for dtype in ("int8", "uint8", "int32")
+    },
+    "sizes joined when it runs": (
+        "unknown",
+        "tract refuses some operators that cut or reshape what is broadcast along dims of other names, or open ones",
+    ),
+    "behind Einsum": ("unknown", "tract can compute Einsum together with what is behind it, and round otherwise then"),
+    "signs of zero mixed up": ("unknown", "tract takes constants that differ in the sign of 0 alone for one"),
 }
-"""Ways to store constants that it does not read: the verdict, and why."""
+"""Rules that models break, ways to store constants that it does not read, and graphs that it does not take: the
+verdict, and why. A cut behind a broadcast is made of the operands, and refused where one has size 1 there; Reshape,
+Flatten, Gemm and others are refused because the size is an expression. Of constants of one shape, leading axes of size
+1 aside, the first is kept; so of those that it folds, with NaN, and of the 0 in Relu, Elu, Selu, Celu, HardSigmoid,
+ThresholdedRelu, Shrink, PRelu, LpNormalization, Conv and ConstantOfShape. Squares of int8, uint8 and int32 saturate:
+x * (x - 0) of uint8 is 255 where x is."""
 
 BFLOAT16_OUT = False
 

@@ -1,0 +1,223 @@
+"""What the graph around a node holds, beyond patterns, that some runtimes do not take: adapters say which (``STRICT``).
+
+square of int64             the node subtracts 0, and what comes of it is multiplied by what it is subtracted from
+sizes joined when it runs   operands of open shapes may be broadcast along an axis, and an operator that cuts or
+                            reshapes the result, or needs its sizes, stands behind
+signs of zero mixed up      a constant of the node is another constant, but for the sign of a 0
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from minuend.core.elements import TYPES
+from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
+from minuend.models.folding import computed
+from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
+from minuend.models.ranges.interval import Range
+
+SQUARE = "square of "
+JOINED_LATER = "sizes joined when it runs"
+SIGNS_MIXED = "signs of zero mixed up"
+EINSUM = "behind Einsum"
+
+_NEUTRAL = {"Add": (0, 0), "Sub": (0,), "Mul": (1, 1), "Div": (1,)}
+"""Operators of two operands: the number as the last operand, and as the first, with which the other one stays."""
+
+_JOINING = (*ARITHMETIC, *COMPARISONS, *BITWISE, "And", "Or", "Xor", "Where", "Sum", "Mean")
+"""Operators that broadcast their operands."""
+
+_SIZED = (
+    "BatchNormalization", "Compress", "Concat", "Conv", "ConvInteger", "ConvTranspose", "DepthToSpace", "Flatten",
+    "GRU", "Gather", "GatherElements", "GatherND", "Gemm", "GroupNormalization", "Hardmax", "LSTM",
+    "LayerNormalization", "PRelu", "QLinearConv", "RNN", "Reshape", "ScatterElements", "ScatterND", "Slice",
+    "SpaceToDepth",
+)  # fmt: skip
+"""Operators that cut, join or reshape a value, or have parameters of its sizes. tract moves a cut before operators that
+broadcast, and refuses others where it cannot prove a size."""
+
+_WITHOUT_ZERO = frozenset(
+    (*PLAIN, *ARITHMETIC, *COMPARISONS, "Cast", "Ceil", "Constant", "Floor", "Gemm", "MatMul", "Round", "Shape", "Sign",
+     "Where")
+) - {"Elu", "HardSigmoid", "PRelu", "Relu"}  # fmt: skip
+"""Operators that tract computes without a constant 0 of its own; Relu is Max with 0."""
+
+
+class Hazards:
+    """What some runtimes do not take of the nodes of a flow.
+
+    >>> from minuend.models.ranges.interval import full
+    >>> steps = [("Sub", ("x", "z"), ("d",)), ("Mul", ("x", "d"), ("y",))]
+    >>> flow = Flow(steps, ("z",), dict.fromkeys("xzdy", "int64"), ("y",))
+    >>> Hazards(flow).of(0, (full("int64"), Range("int64", 0, 0, constant=True)))
+    frozenset({'square of int64'})
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+
+    def of(self, index: int, operands: Sequence[Range]) -> frozenset[str]:
+        """Return the kinds of a node whose operands can hold some values."""
+        return frozenset(self._found(index, operands))
+
+    def _found(self, index: int, operands: Sequence[Range]) -> Iterator[str]:
+        operator, inputs, outputs = self.flow.steps[index]
+        element = TYPES.get(operands[-1].dtype or "")
+        if not outputs or element is None:
+            return
+        if element.is_integer and operator == "Sub" and operands[1].lo == operands[1].hi == 0:
+            yield from (SQUARE + element.name,) * _is_squared(self.flow, index)
+        if index in self._joined_later and index in self._sized_later:
+            yield JOINED_LATER
+        if not element.is_integer and _is_behind_einsum(self.flow, inputs):
+            yield EINSUM
+        if not element.is_integer and any(map(self._has_double, inputs)):
+            yield SIGNS_MIXED
+
+    @cached_property
+    def _joined_later(self) -> frozenset[int]:
+        """The nodes that may broadcast an axis whose sizes are not known, and those behind them."""
+        found: set[int] = set()
+        values: set[str] = set()
+        for i, (operator, inputs, outputs) in enumerate(self.flow.steps):
+            pairs = itertools.pairwise(filter(None, inputs)) if operator in _JOINING else ()
+            if not values.isdisjoint(inputs) or any(itertools.starmap(self._may_join, pairs)):
+                found.add(i)
+                values.update(outputs if operator not in OF_SHAPES else ())
+        return frozenset(found)
+
+    @cached_property
+    def _sized_later(self) -> frozenset[int]:
+        """The nodes in front of operators that need the sizes of what is given to them."""
+        found: set[int] = set()
+        values: set[str] = set()
+        for i in reversed(range(len(self.flow.steps))):
+            operator, inputs, outputs = self.flow.steps[i]
+            if not values.isdisjoint(outputs):
+                found.add(i)
+            if operator in _SIZED or (i in found and operator not in OF_SHAPES):
+                values.update(inputs)
+        return frozenset(found)
+
+    def _may_join(self, a: str, b: str) -> bool:
+        """Whether two operands may be broadcast to a size that is known only when the model runs.
+
+        Of two values that are made of one input, and whose shapes are not known, this is not believed.
+        """
+        one, other = self.flow.shapes.get(a), self.flow.shapes.get(b)
+        if _is_one(one) or _is_one(other):
+            return False
+        if not isinstance(one, tuple) or not isinstance(other, tuple):
+            return self._sources.get(a, frozenset({a})).isdisjoint(self._sources.get(b, {b}))
+        return any(map(_is_open, one[::-1], other[::-1]))
+
+    @cached_property
+    def _sources(self) -> Mapping[str, frozenset[str]]:
+        """The values without a maker that a value is made of, constants aside."""
+        found: dict[str, frozenset[str]] = dict.fromkeys(self.flow.folded, frozenset())
+        for _, inputs, outputs in self.flow.steps:
+            made = frozenset(itertools.chain.from_iterable(found.get(name, (name,)) for name in inputs if name))
+            for name in outputs:
+                found.setdefault(name, made)
+        return found
+
+    def _has_double(self, name: str) -> bool:
+        """Whether a constant is another one but for the sign of a 0; where elements are not known, it may be."""
+        flow = self.flow
+        own = _elements(flow, name) if name in flow.folded else None
+        if name not in flow.folded or (own is not None and not (own == 0).any()):
+            return False
+        if own is not None and (own == 0).all() and np.signbit(own).any() and self._has_own_zeros:
+            return True
+        dtype, shape = flow.dtypes.get(name), _squeezed(flow, name)
+        others = flow.folded - {name}
+        alike = (one for one in others if flow.dtypes.get(one) == dtype and _squeezed(flow, one) == shape)
+        return any(_are_doubles(own, _elements(flow, one)) for one in alike)
+
+    @cached_property
+    def _has_own_zeros(self) -> bool:
+        """Whether a runtime may compute an operator with a constant 0 that the model does not have."""
+        return any(operator and operator not in _WITHOUT_ZERO for operator, _, _ in self.flow.steps)
+
+
+def _is_one(shape: object) -> bool:
+    return isinstance(shape, tuple) and all(dim == 1 for dim in shape)
+
+
+def _is_open(one: object, other: object) -> bool:
+    """Whether two dims may be joined to a size that is known only when the model runs."""
+    return one != other and 1 not in (one, other) and not (isinstance(one, int) and isinstance(other, int))
+
+
+# ---- squares ------------------------------------------------------------------------------------------------------
+
+
+def _is_squared(flow: Flow, index: int) -> bool:
+    """Whether a product has one value twice once a node that subtracts 0 is left out, and not before."""
+    products = (inputs for operator, inputs, _ in flow.steps if operator == "Mul" and len(inputs) == 2)
+    return any(
+        _end(flow, a) == _end(flow, b) and _end(flow, a, index) != _end(flow, b, index) for a, b in products if a and b
+    )
+
+
+def _end(flow: Flow, name: str, stop: int = -1) -> str:
+    """Follow a value back through operators that change nothing, or its shape alone, up to one where that ends."""
+    while (made := flow.maker_of(name)) is not None and made != stop:
+        operator, inputs, _ = flow.steps[made]
+        before = inputs[0] if operator in SHAPES and inputs else _kept(flow, operator, inputs)
+        if not before:
+            break
+        name = before
+    return name
+
+
+def _kept(flow: Flow, operator: str, inputs: Sequence[str]) -> str:
+    """The operand that an operator hands on as it is, for the other one is, or may be, neutral; ``""`` for none."""
+    if len(inputs) != 2:
+        return ""
+    for number, (kept, other) in zip(_NEUTRAL.get(operator, ()), (inputs, inputs[::-1]), strict=False):
+        found = flow.elements(other)
+        if other in flow.folded and (found is None or (found == number).all()):
+            return kept
+    return ""
+
+
+# ---- products of matrices -----------------------------------------------------------------------------------------
+
+
+def _is_behind_einsum(flow: Flow, names: Sequence[str]) -> bool:
+    waiting, seen = list(names), set(names)
+    while waiting:
+        made = flow.maker_of(waiting.pop())
+        operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+        if operator == "Einsum":
+            return True
+        more = set(inputs) - seen if operator in (*ARITHMETIC, *SHAPES, "Neg", "Cast") else set()
+        waiting += more
+        seen |= more
+    return False
+
+
+# ---- constants ----------------------------------------------------------------------------------------------------
+
+
+def _elements(flow: Flow, name: str) -> Array | None:
+    return flow.elements(name) if name in flow.constants else computed(flow, name)
+
+
+def _squeezed(flow: Flow, name: str) -> object:
+    """A shape without its first axes of size 1, which are added where ranks differ."""
+    shape = flow.shapes.get(name)
+    return tuple(itertools.dropwhile(lambda dim: dim == 1, shape)) if isinstance(shape, tuple) else shape
+
+
+def _are_doubles(one: Array | None, other: Array | None) -> bool:
+    if one is None or other is None:
+        return True
+    a, b = (np.asarray(each).reshape(-1).astype(np.float64) for each in (one, other))
+    same = bool(((a == b) | (np.isnan(a) & np.isnan(b))).all())
+    return same and bool((np.signbit(a) != np.signbit(b))[a == 0].any())
