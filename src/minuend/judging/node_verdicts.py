@@ -20,10 +20,10 @@ from minuend.judging.pattern_verdicts import (
     with_open_shapes,
 )
 from minuend.models.constants import WORDS, Constants, word_of
-from minuend.models.occurrences import Array, Occurrence
+from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
-from minuend.operators.value_classes import NO_VALUES, classes, reachable
+from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
@@ -170,6 +170,7 @@ def possible_relations(node: Node) -> list[str]:
     ]
 
 
+@known_of
 def answers_for(
     occurrence: Occurrence, node: Node, target: Target, relation: str, constants: Constants | None = None
 ) -> dict[str, Answer]:
@@ -182,7 +183,7 @@ def answers_for(
     element = node.a.element
     everything = target.judged(node.op, element, relation, occurrence.constants if constants is None else constants)
     empty = relation == "zero-size"
-    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *occurrence.operands)
+    classes = (NO_VALUES.name,) if empty else value_classes(occurrence, node.op.computes, element)
     if constants is None and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
         own = {name: one for name, one in known.items() if concerns(occurrence, one)}
         return {name: own.get(EVERY) or own.get(name, OK) for name in classes}
@@ -205,6 +206,7 @@ def answers_for(
     }
 
 
+@known_of
 def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
     """Look the answers up, and keep those for value classes that can occur."""
     everything = target.judged(node.op, node.a.element, relation, occurrence.constants)

@@ -9,8 +9,7 @@ from minuend.errors import SpecError
 from minuend.judging.checking import with_shared_constants
 from minuend.judging.node_verdicts import answers_for, judge, possible_relations
 from minuend.judging.pattern_verdicts import pattern_verdict
-from minuend.models.occurrences import Occurrence
-from minuend.operators.value_classes import reachable
+from minuend.models.occurrences import Occurrence, value_classes
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.cases import relation_of
@@ -26,7 +25,7 @@ _ACCEPTABLE = ("different-numbers", "unknown")
 
 def reached(occurrence: Occurrence, element: ElementType) -> Collection[str]:
     """Return the value classes that an occurrence's operands can reach."""
-    return reachable(occurrence.op.computes, element, *occurrence.operands)
+    return value_classes(occurrence, occurrence.op.computes, element)
 
 
 def in_int32(occurrence: Occurrence, element: ElementType) -> bool:
