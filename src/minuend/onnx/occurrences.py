@@ -315,6 +315,7 @@ class _Analysis:
         self.judged = {one.onnx for one in operators}
         self.assumed = assumed
         self.scopes = {scope.where: scope for scope in (walk(model) if scopes is None else scopes)}
+        self.nested = any(scope.parent is not None for scope in self.scopes.values())
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
         }
@@ -364,8 +365,9 @@ class _Analysis:
         for node in reversed(frame.scope.nodes):
             if not live.isdisjoint(node.output):
                 live.update(node.input)  # what bodies take from outside they may not need
-                fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
-                if fine and self._function(node) is None and (node.op_type in DEMANDS or node.op_type in BACK):
+                looked_at = node.domain in MAIN and (node.op_type in DEMANDS or node.op_type in BACK)
+                whole = looked_at and not schemas.malformed(node, frame.scope.opset or 0)
+                if whole and self._function(node) is None:
                     steps.append((self._as_demanded(frame, node), list(node.input), list(node.output)))
         return demands(steps[::-1])
 
@@ -418,6 +420,8 @@ class _Analysis:
         return node.op_type in ("Add", "Sub") and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
+        if not self.nested:
+            return []
         return [self.scopes[f"{scope.where}.node[{i}].{name}"] for name, _ in graphs(scope.nodes[i])]
 
     def _function(self, node: NodeProto) -> tuple[FunctionProto, str] | None:

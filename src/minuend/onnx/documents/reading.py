@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
 from onnx import ModelProto
@@ -51,11 +52,14 @@ def parsed(source: object) -> tuple[ModelProto, tuple[Violation, ...], str | Non
 
 def _read_file(path: str) -> tuple[ModelProto, bytes | None]:
     """Return the model of a file, and its bytes where these are a message."""
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"there is no file {path}")
-    if not os.path.isfile(path) and not os.path.isdir(path):
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        raise FileNotFoundError(f"there is no file {path}") from None
+    folder = stat.S_ISDIR(found.st_mode)
+    if not stat.S_ISREG(found.st_mode) and not folder:
         raise FileFormatError(f"{path} is no regular file")
-    nbytes = 0 if os.path.isdir(path) else os.path.getsize(path)
+    nbytes = 0 if folder else found.st_size
     if nbytes > _MOST_BYTES:
         raise FileFormatError(
             f"{path} has {nbytes} bytes; a protobuf message has {_MOST_BYTES} at most, and larger models keep "
