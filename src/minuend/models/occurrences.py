@@ -121,7 +121,7 @@ def value_classes(occurrence: Occurrence, operator: Operator, element: ElementTy
 
 
 class Occurring(Protocol[M_contra]):
-    """A dialect's ``occurrences.py``."""
+    """A dialect's ``occurrences.py``; one that has ``state``, as :func:`state_of`, has equal models judged once."""
 
     def occurrences(
         self, model: M_contra, assumed: Assumptions, operators: Collection[Operator], /
@@ -155,6 +155,13 @@ def occurrences(
             are judged; a dialect that converts no other yields subtractions alone.
     """
     return OCCURRENCES.required(model.dialect).occurrences(model, assumed, operators)
+
+
+def state_of(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
+    """Return what models have alike whose occurrences are equal; ``None`` where that is not known."""
+    state = getattr(OCCURRENCES.required(model.dialect), "state", None)
+    found: Hashable | None = None if state is None else state(model, assumed, operators)
+    return found
 
 
 def value_names(model: Model) -> Collection[str]:

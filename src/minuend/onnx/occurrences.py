@@ -87,8 +87,8 @@ def occurrences(
     judged = {one.onnx for one in operators}
     if not any(node.op_type in judged and node.domain in MAIN for scope in scopes for node in scope.nodes):
         return
-    state = _state(model, assumed, operators)
-    known = None if state is None else _RECENT.find(state)
+    own = state(model, assumed, operators)
+    known = None if own is None else _RECENT.find(own)
     if known is not None:
         places = {scope.where: scope for scope in scopes}
         yield from (_moved(one, model, replace(live, scope=places[where])) for one, where, live in known)
@@ -98,8 +98,8 @@ def occurrences(
     for one in _analysed(model, assumed, operators, scopes, found):
         made.append(one)
         yield one
-    if state is not None:
-        _RECENT.add(state, made)
+    if own is not None:
+        _RECENT.add(own, made)
 
 
 def _analysed(
@@ -158,12 +158,12 @@ _LARGEST_CACHED = 1 << 20
 """Bytes of a model whose occurrences are cached: of larger ones it is not worth the memory."""
 
 
-def _state(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
-    """All that occurrences depend on; ``None`` for large models, and where files hold data, which may change."""
+def state(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
+    """Return all that occurrences depend on; ``None`` for large models, and where files hold data, which may change."""
     if model.proto.ByteSize() > _LARGEST_CACHED or any(True for _ in external.locations(model.proto)):
         return None
     digest = hashlib.sha256(model.proto.SerializeToString(deterministic=True)).digest()
-    return digest, model.name, model.violations, tuple(assumed.items()), tuple(one.name for one in operators)
+    return digest, model.violations, tuple(assumed.items()), tuple(one.name for one in operators)
 
 
 Recent: TypeAlias = Sequence[tuple[Occurrence, str, Subtraction]]
