@@ -63,7 +63,7 @@ def test_a_model_of_no_project_has_the_file_beside_it_alone(tmp_path: Path, monk
     for name in ("work", "data/deep"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "work")
-    assert list(homes(str(tmp_path / "data" / "deep" / "m.onnx"))) == [str(tmp_path / "data" / "deep")]
+    assert list(homes(str(tmp_path / "data" / "deep" / "m.onnx"), os.getcwd())) == [str(tmp_path / "data" / "deep")]
 
 
 def test_a_named_file_counts_for_all_and_none_where_none_is_wanted(here: Path) -> None:

@@ -23,6 +23,8 @@ pytest.importorskip("onnx")
 
 import minuend as mn
 from minuend.cli import program, progress, requested
+from minuend.judging import gate
+from minuend.judging.checking import examine
 from minuend.models.searching import search
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import sarif
@@ -221,6 +223,24 @@ def test_ctrl_c_in_the_middle_writes_nothing(
 
 
 # ---- what counts ------------------------------------------------------------------------------------------------
+
+
+def test_copies_of_a_model_are_judged_once_and_each_by_its_own_settings(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "copies").mkdir()
+    for name in ("a.onnxtxt", "b.onnxtxt", "c.onnxtxt"):
+        (here / "copies" / name).write_text(text())
+    (here / "minuend.toml").write_text('[[model]]\npath = "copies/c.onnxtxt"\nassume = { a = "10..", b = "0..9" }\n')
+    judged: list[str] = []
+    monkeypatch.setattr(gate, "examine", lambda *given: (judged.append(given[2]), examine(*given))[1])
+    status, data = report(capfd, "copies --target openvino-cpu@2026.4.1")
+    assert (status, judged) == (1, [f"copies/{name}.onnxtxt" for name in "ac"])
+    assert [(one["model"], one["verdict"]) for one in data["findings"]] == [
+        ("copies/a.onnxtxt", "different-numbers"),
+        ("copies/b.onnxtxt", "different-numbers"),
+        ("copies/c.onnxtxt", "ok"),
+    ]
 
 
 @pytest.mark.usefixtures("here")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 
+from minuend.models.occurrences import Occurrence, known_of
 from minuend.models.ranges.assumed import assumptions
 from minuend.onnx import occurrences as module
+from minuend.onnx.graphs import walk
 from minuend.onnx.model import Model, read
 from minuend.onnx.occurrences import occurrences
 
@@ -67,6 +71,26 @@ def test_a_changed_model_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
     model.proto.graph.node[1].input[1] = "a"
     assert [one.constants for one in occurrences(model)] == [()]
     assert len(done) == 2
+
+
+def test_types_of_an_equal_model_are_not_inferred_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    (one,) = occurrences(read(TEXT))
+    monkeypatch.setattr(walk, "infer_types", lambda _: pytest.fail("types are inferred again"))
+    (other,) = occurrences(read(TEXT))
+    assert other.live.types == one.live.types  # type: ignore[attr-defined]
+
+
+def test_what_was_found_out_of_an_occurrence_is_that_of_equal_models_alone() -> None:
+    calls: list[object] = []
+
+    @known_of
+    def counted(occurrence: Occurrence, word: str) -> int:
+        calls.append((occurrence.operands, word))
+        return len(calls)
+
+    (one,), (other,) = occurrences(read(TEXT)), occurrences(read(TEXT))
+    assert [counted(one, "x"), counted(other, "x"), counted(one, "y")] == [1, 1, 2]
+    assert counted(replace(one, constants=()), "x") == 3
 
 
 def test_what_is_assumed_counts(monkeypatch: pytest.MonkeyPatch) -> None:

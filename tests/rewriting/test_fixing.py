@@ -759,7 +759,7 @@ def test_a_type_that_a_runtime_cannot_hold_is_refused():
     assert refusal.instead == f"run the model on another runtime than {OPENVINO}"
 
 
-@pytest.mark.parametrize("number", [-816782930, 816782930, -1, 0])
+@pytest.mark.parametrize("number", [-816782930, 816782930, 1, 0])
 @pytest.mark.parametrize("dims", ["2,3", "n,3"])
 def test_a_constant_less_int32_is_saturated_where_max_and_min_of_constants_are_joined(number: int, dims: str) -> None:
     """openvino rounds the bounds of what it makes of Max and Min of one number to float32."""

@@ -38,7 +38,7 @@ import datetime
 import functools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from minuend.errors import FileFormatError, MinuendError, listed, near, shown
@@ -180,6 +180,7 @@ class Configs:
         self._near_folders: dict[str, str | None] = {}
         # Models lie in many folders, which have the folders above in common.
         self._is_file, self._exists = functools.cache(os.path.isfile), functools.cache(os.path.exists)
+        self._file_in = functools.cache(_file_in)
 
     def of(self, model: str) -> Config | None:
         """Return a model's file.
@@ -200,7 +201,8 @@ class Configs:
         """The nearest file of a model; all models of a folder have the same."""
         folder = os.path.dirname(model)
         if folder not in self._near_folders:
-            found = _candidates(model, self._exists)
+            here = os.getcwd()
+            found = (self._file_in(one, here) for one in homes(model, here, self._exists))
             there = (path for path in found if path in self._read or self._is_file(path))
             self._near_folders[folder] = next(there, None)
         return self._near_folders[folder]
@@ -228,14 +230,24 @@ class Configs:
         return tuple(self._read.values())
 
 
-def _candidates(model: str, exists: Callable[[str], bool] = os.path.exists) -> list[str]:
-    return [os.path.normpath(os.path.join(folder, NAME)) for folder in homes(model, exists)]
-
-
-def homes(model: str, exists: Callable[[str], bool] = os.path.exists) -> Iterator[str]:
-    """Yield the folders in which a model's file may lie, nearest first, as relative paths where the model's is one."""
-    folder = os.path.dirname(os.path.abspath(model))
+def _candidates(model: str) -> list[str]:
     here = os.getcwd()
+    return [_file_in(folder, here) for folder in homes(model, here)]
+
+
+def _file_in(folder: str, here: str) -> str:
+    """The path of a folder's file, relative where the folder lies in the working directory."""
+    below = folder == here or folder.startswith(os.path.join(here, ""))
+    return os.path.normpath(os.path.join(os.path.relpath(folder, here) if below else folder, NAME))
+
+
+def homes(model: str, here: str, exists: Callable[[str], bool] = os.path.exists) -> Sequence[str]:
+    """Return the absolute paths of the folders in which a model's file may lie, nearest first.
+
+    Args:
+        model: its path. here: the working directory. exists: whether there is a file or folder of a path.
+    """
+    folder = os.path.dirname(os.path.abspath(model))
     found = [folder]
     while folder != here and not exists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
@@ -244,7 +256,7 @@ def homes(model: str, exists: Callable[[str], bool] = os.path.exists) -> Iterato
             break
         folder = above
         found.append(folder)
-    yield from (os.path.relpath(one) if one == here or one.startswith(os.path.join(here, "")) else one for one in found)
+    return found
 
 
 def read(path: str) -> Config:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -23,7 +23,7 @@ from minuend.judging.configuration import (
     with_entries,
 )
 from minuend.judging.options import Judging
-from minuend.models.occurrences import value_names
+from minuend.models.occurrences import state_of, value_names
 from minuend.models.opening import Model, open_model
 from minuend.models.ranges.assumed import NONE, Assumed, Assumptions, missing
 from minuend.models.searching import search
@@ -176,6 +176,7 @@ def check_models(
     names = tuple(target.name for target in judging.targets)
     beyond = Beyond(judging.assumed)
     looked: list[Looked] = []
+    equal: dict[Hashable, tuple[Tolerances, Report]] = {}
     sources: dict[str, None] = {}
     for i, path in enumerate(paths):
         progress(i, len(paths))
@@ -190,7 +191,7 @@ def check_models(
             tolerate = judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
             own = replace(judging, assumed=beyond.of(path, model, config), tolerate=tolerate)
             with own.limits.applied():
-                looked.append(advise(examine(model, own, path), model, own))
+                looked.append(_examined(model, own, path, advise, equal))
         except (MinuendError, OSError, MemoryError, RecursionError) as error:
             if len(paths) == 1:
                 raise
@@ -199,6 +200,28 @@ def check_models(
     (operator,) = judging.operators
     gate = Gate(models=tuple(looked), targets=names, notes=notes, sources=tuple(sources), operator=operator)
     return accepted(gate, configs)
+
+
+def _examined(
+    model: Model,
+    judging: Judging,
+    path: str,
+    advise: Callable[[Report, Model, Judging], Report],
+    equal: dict[Hashable, tuple[Tolerances, Report]],
+) -> Report:
+    """Judge a model, or take what was found of an equal one: folders hold copies.
+
+    Args:
+        model, judging, path, advise: as of :func:`check_models`. equal: what was found so far, for what was tolerated.
+    """
+    state = None if judging.runs is not None else state_of(model, judging.assumed, judging.operators)
+    tolerate = judging.tolerate or Tolerances()
+    if state is not None and state in equal and equal[state][0] == tolerate:
+        return replace(equal[state][1], title=path)
+    report = advise(examine(model, judging, path), model, judging)
+    if state is not None and report.findings:
+        equal[state] = tolerate, report
+    return report
 
 
 def _not_taken(configs: Configs) -> Iterator[str]:

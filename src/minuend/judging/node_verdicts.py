@@ -20,10 +20,10 @@ from minuend.judging.pattern_verdicts import (
     with_open_shapes,
 )
 from minuend.models.constants import WORDS, Constants, word_of
-from minuend.models.occurrences import Array, Occurrence
+from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
-from minuend.operators.value_classes import NO_VALUES, classes, reachable
+from minuend.operators.value_classes import NO_VALUES, classes
 from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
@@ -76,9 +76,7 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         return _finding(occurrence, target, "invalid", RuleBroken(node.rule, node.message))
     if isinstance(node, Unsupported):
         return _finding(occurrence, target, "unknown", NotUnderstood(str(node)))
-    try:
-        validate(node)
-    except SpecError as error:
+    if (error := _violation(occurrence, node)) is not None:
         return _finding(occurrence, target, "invalid", *_broken(error, occurrence, target))
     measured = targets.of(target, occurrence.op.computes)
     if measured is None:
@@ -95,6 +93,22 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
     return _by_measurement(occurrence, node, measured, hint)
 
 
+@known_of
+def _violation(occurrence: Occurrence, node: Node) -> SpecError | None:
+    """Which rule of its version a node breaks."""
+    try:
+        validate(node)
+    except SpecError as error:
+        return error
+    return None
+
+
+@known_of
+def shape_relation(occurrence: Occurrence, node: Node) -> str | None:
+    """Return the relation of the shapes of an occurrence's node, or of one in its place; see :func:`relation_of`."""
+    return relation_of(node)
+
+
 def _broken(error: SpecError, occurrence: Occurrence, target: Target) -> Iterator[Reason]:
     yield RuleBroken(error.rule, error.message)
     anyway = quirks(target.runtime).takes_anyway.get(occurrence.op.broadcasting)
@@ -104,11 +118,11 @@ def _broken(error: SpecError, occurrence: Occurrence, target: Target) -> Iterato
 
 def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: str) -> Finding:
     """Judge a node by what was measured of nodes, and of the patterns around it."""
-    relation = relation_of(node)
-    known = [relation] if relation is not None else possible_relations(node)
-    found_alone = [_measured(occurrence, node, target, one, relation is None) for one in known]
+    fixed = shape_relation(occurrence, node)
+    known = [fixed] if fixed is not None else possible_relations(node)
+    found_alone = [_measured(occurrence, node, target, one, fixed is None) for one in known]
     alone = min(found_alone, key=lambda finding: WORST.index(finding.verdict))
-    if relation == "zero-size" or alone.verdict == "not-implemented":
+    if fixed == "zero-size" or alone.verdict == "not-implemented":
         return alone
     # Wrong in isolation: the patterns around it only matter for how bad it is, and integers have one severity.
     if alone.verdict == "different-numbers" and (alone.severity is None or node.a.element.is_integer):
@@ -170,6 +184,7 @@ def possible_relations(node: Node) -> list[str]:
     ]
 
 
+@known_of
 def answers_for(
     occurrence: Occurrence, node: Node, target: Target, relation: str, constants: Constants | None = None
 ) -> dict[str, Answer]:
@@ -182,7 +197,7 @@ def answers_for(
     element = node.a.element
     everything = target.judged(node.op, element, relation, occurrence.constants if constants is None else constants)
     empty = relation == "zero-size"
-    classes = (NO_VALUES.name,) if empty else reachable(node.op.computes, element, *occurrence.operands)
+    classes = (NO_VALUES.name,) if empty else value_classes(occurrence, node.op.computes, element)
     if constants is None and not empty and (known := answers_for_zero(occurrence, node, target)) is not None:
         own = {name: one for name, one in known.items() if concerns(occurrence, one)}
         return {name: own.get(EVERY) or own.get(name, OK) for name in classes}
@@ -205,6 +220,7 @@ def answers_for(
     }
 
 
+@known_of
 def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str, guessed: bool) -> Finding:
     """Look the answers up, and keep those for value classes that can occur."""
     everything = target.judged(node.op, node.a.element, relation, occurrence.constants)
@@ -383,7 +399,7 @@ def _finding(
         operator=occurrence.op.computes.name,
         opversion=occurrence.op.key,
         dtype="" if node is None else node.a.dtype,
-        shape_relation=relation or (_relation(node) if node is not None else "unknown"),
+        shape_relation=relation or (_relation(occurrence, node) if node is not None else "unknown"),
         constants=word_of(occurrence.constants),
         reasons=tuple(one for one in (purpose, *reasons) if one is not None),
         witness=witness,
@@ -393,9 +409,9 @@ def _finding(
     )
 
 
-def _relation(node: Node) -> str:
+def _relation(occurrence: Occurrence, node: Node) -> str:
     try:
-        return relation_of(node) or "unknown"
+        return shape_relation(occurrence, node) or "unknown"
     except SpecError:
         return "unknown"
 
@@ -410,4 +426,6 @@ def _translated(
         return _finding(occurrence, target, unfit.verdict, NotInStandard(unfit.reason))
     finding = _measured(replace(occurrence, constants=()), translated, target, "same", False)
     reasons = (*finding.reasons, SizesAssumed(sizes)) if sizes and finding.verdict == "ok" else finding.reasons
-    return replace(finding, reasons=reasons, constants=word_of(occurrence.constants), shape_relation=_relation(node))
+    return replace(
+        finding, reasons=reasons, constants=word_of(occurrence.constants), shape_relation=_relation(occurrence, node)
+    )

@@ -16,11 +16,10 @@ from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
 from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, LINEAR, NAN_ALONE, NARROW, ZEROS, Match
-from minuend.models.occurrences import Array, Occurrence
+from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
 from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
 from minuend.operators import ADD, SUBTRACT
-from minuend.operators.value_classes import reachable
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.hashed_scalars import meeting
 from minuend.runtimes.quirks import CONSTANTS_KEPT, LESS_ITSELF, LESS_KNOWN, MINUS_ZERO_KEPT, ROUNDED_LAST, quirks
@@ -91,6 +90,7 @@ _OWN_PRECISION = "own"
 """Stands for a hint that keeps float32: what is folded is computed before any precision is chosen."""
 
 
+@known_of
 def pattern_verdict(
     occurrence: Occurrence, node: Node, target: Target, hint: str = "", accept: Collection[str] = ()
 ) -> PatternVerdict:
@@ -109,7 +109,7 @@ def pattern_verdict(
         return _unmeasured(occurrence, node, target)
     if not node.a.element.is_integer and _may_be_left_out(occurrence, node, target):
         return PatternVerdict("unknown", ZeroNotMeasured(target.name))
-    classes = set(reachable(node.op.computes, node.a.element, *occurrence.operands))
+    classes = set(value_classes(occurrence, node.op.computes, node.a.element))
     if node.a.dtype in NARROW and any(map(_is_zero, occurrence.operands)):
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(occurrence, node, target, hint, classes.difference(accept)))
@@ -409,6 +409,7 @@ def sharing_constants(found: Sequence[Occurrence], target: Target) -> Collection
     return met
 
 
+@known_of
 def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answers | None:
     """Return what a target makes of an operator with a constant 0 of its identities, which it may leave out.
 
@@ -459,6 +460,7 @@ def is_right(what: str, node: Node, target: Target) -> bool:
     return known and target.release in quirks(target.runtime).right.get(what, ())
 
 
+@known_of
 def keeps_constants(occurrence: Occurrence, node: Node, target: Target) -> bool:
     """Whether a target computes with stored operands as with any other values: it keeps each of their elements.
 
@@ -478,6 +480,7 @@ def keeps_constants(occurrence: Occurrence, node: Node, target: Target) -> bool:
     return all(_keeps(one, node.a.element, target) for one in stored)
 
 
+@known_of
 def keeps_ends(occurrence: Occurrence, node: Node, target: Target) -> bool:
     """Whether a target keeps all that two constants can be, subnormal numbers aside, so that it rounds as it should."""
     if not occurrence.two_constants or not is_right(CONSTANTS_KEPT, node, target):
@@ -525,6 +528,7 @@ def _has_one_element(operand: TensorType) -> bool | None:
     return all(dim == 1 for dim in dims)
 
 
+@known_of
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
@@ -574,7 +578,7 @@ def isolated_by_max(occurrence: Occurrence, target: Target) -> bool:
     assert isinstance(occurrence.node, Node)
     if occurrence.node.a.dtype in NARROW:
         return False
-    classes = reachable(occurrence.op.computes, occurrence.node.a.element, *occurrence.operands)
+    classes = value_classes(occurrence, occurrence.op.computes, occurrence.node.a.element)
     for match in occurrence.matches:
         if match.operator:
             continue

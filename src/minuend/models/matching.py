@@ -129,6 +129,9 @@ class Match:
     tiny: bool = False
     quantised: str = ""
 
+    def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do
+        return hash((self.pattern, self.form, self.operator))
+
 
 def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     """Return the patterns around the judged operator at an index of a flow, each once.
@@ -196,8 +199,8 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
                     own = itself and source == name
-                    found = Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny)
-                    yield replace(found, rescaled=rescaled, quantised=quantised)
+                    yield Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny,
+                                rescaled=rescaled, quantised=quantised)  # fmt: skip
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:
@@ -266,8 +269,9 @@ def _results(flow: Flow, index: int) -> Iterator[Match]:
     """A difference of narrow constants that leaves a body, which runtimes may write into the graph around it."""
     result = flow.steps[index][2][0]
     if flow.within and _narrow(flow, result) and not is_exact(flow, result):
+        own = _judged(flow, index, [X] * len(flow.steps[index][1]))
         for operator in flow.within:
-            yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator, later=True, folded=INSIDE)
+            yield Match(Distant(operator, How.AROUND, own), ADJACENT, operator, later=True, folded=INSIDE)
 
 
 def _readers(flow: Flow, index: int) -> Iterator[Match]:
@@ -291,8 +295,8 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
-                    found = Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct)
-                    yield replace(found, factors=factors, tiny=tiny, rescaled=rescaled, quantised=quantised)
+                    yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors,
+                                tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
 
 
 def _as_alone(operator: str, stands: str) -> bool:
@@ -352,24 +356,25 @@ def _is_square(flow: Flow, name: str) -> bool:
 
 def _later(flow: Flow, index: int) -> Iterator[Match]:
     past, reached = _past(flow, index), _reached(flow, index)
+    own = _judged(flow, index, [X] * len(flow.steps[index][1]))
     for operator in sorted({flow.steps[i][0] for i in reached}):
-        yield Match(_distant(flow, index, How.BEHIND, operator), ADJACENT, operator, later=True)
+        yield Match(Distant(operator, How.BEHIND, own), ADJACENT, operator, later=True)
     connected = _connected(flow, index)
-    joined = {flow.steps[i][0] for i in connected if i in reached or _joins(flow, i, index, reached)}
+    joined: set[str] = set()
+    for i in connected:
+        operator = flow.steps[i][0]
+        if operator not in joined and (i in reached or _joins(flow, i, index, reached)):
+            joined.add(operator)
     for operator in sorted({flow.steps[i][0] for i in connected}):
         way = None if operator in joined else past
-        yield Match(_distant(flow, index, How.CONNECTED, operator), ADJACENT, operator, far=True, past=way)
+        yield Match(Distant(operator, How.CONNECTED, own), ADJACENT, operator, far=True, past=way)
     products = [i for i in connected - reached if flow.steps[i][0] == "MatMul"]
-    if not _has_across(flow, index):
+    if products and not _has_across(flow, index):
         products = [i for i in products if _has_row(flow, index) and _has_open_columns_of_rows(flow, i)]
     if any(_joins(flow, i, index, reached) for i in products):
-        yield Match(_distant(flow, index, How.CONNECTED, "MatMul"), ADJACENT, "MatMul", far=True, across=True)
+        yield Match(Distant("MatMul", How.CONNECTED, own), ADJACENT, "MatMul", far=True, across=True)
     for operator in flow.within:
-        yield Match(_distant(flow, index, How.AROUND, operator), ADJACENT, operator)
-
-
-def _distant(flow: Flow, index: int, how: How, operator: str) -> Distant:
-    return Distant(operator, how, _judged(flow, index, [X] * len(flow.steps[index][1])))
+        yield Match(Distant(operator, How.AROUND, own), ADJACENT, operator)
 
 
 def _past(flow: Flow, index: int) -> frozenset[str] | None:
@@ -425,14 +430,27 @@ def _next(flow: Flow, index: int) -> list[int]:
 
 def _connected(flow: Flow, index: int) -> set[int]:
     """The numbers of all other nodes that hang together with one by values that nodes make."""
+    found, waiting = {index}, [index]
+    seen: set[str] = set()  # the names whose maker and readers were found
+    while waiting:
+        i = waiting.pop()
+        _, inputs, outputs = flow.steps[i]
+        for name in outputs:
+            if name not in seen:
+                seen.add(name)
+                waiting += _added(found, flow.readers_of(name))
+        for name in inputs:
+            if name not in seen and name not in flow.folded and (made := flow.maker_of(name)) is not None:
+                seen.add(name)
+                waiting += _added(found, (made, *flow.readers_of(name)))
+    return found - {index}
 
-    def adjacent(i: int) -> Iterator[int]:
-        yield from _next(flow, i)
-        for name in flow.steps[i][1]:
-            if name not in flow.folded and (made := flow.maker_of(name)) is not None:
-                yield from (made, *flow.readers_of(name))
 
-    return _closure([index], adjacent) - {index}
+def _added(found: set[int], more: Iterable[int]) -> list[int]:
+    """Add some numbers to those that were found, and return those that were not yet."""
+    new = [i for i in dict.fromkeys(more) if i not in found]
+    found.update(new)
+    return new
 
 
 def _chains(flow: Flow, index: int) -> Iterator[Match]:

@@ -6,10 +6,11 @@ A dialect that has models has an ``occurrences.py``, with the functions of :clas
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Collection, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
+from minuend.core.elements import ElementType
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming import reading
 from minuend.models.constants import Constants
@@ -19,6 +20,7 @@ from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
+from minuend.operators.value_classes import reachable
 from minuend.standards.abilities import Ability
 from minuend.standards.node import Node
 from minuend.standards.version import OpVersion
@@ -41,6 +43,7 @@ class Occurrence:
             that some do not read, and ``"two constants of uint8"``.
         fixed: the elements of each operand that is stored in the model; queried seldom, for it reads them.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
+        known: what was found out of it, for :func:`known_of`; an occurrence that differs in anything has its own.
     """
 
     op: OpVersion
@@ -56,6 +59,13 @@ class Occurrence:
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()
     live: object = None
+    known: dict[Hashable, tuple[object, object]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def copy(self, *, fixed: Callable[[], tuple[Array | None, ...]], live: object) -> Occurrence:
+        """Return the same occurrence in an equal model."""
+        found = replace(self, fixed=fixed, live=live)
+        object.__setattr__(found, "known", self.known)
+        return found
 
     @property
     def a(self) -> Range:
@@ -79,8 +89,39 @@ class Occurrence:
         return any(shape is None or any(not isinstance(dim, int) for dim in shape) for shape in shapes)
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def known_of(function: Callable[Concatenate[Occurrence, P], T]) -> Callable[Concatenate[Occurrence, P], T]:
+    """Return a function of an occurrence that computes once what it is called for again with the same objects.
+
+    A verdict, the choice of what helps against it, and that with a hint, need the same of one occurrence.
+    """
+
+    @functools.wraps(function)
+    def found(occurrence: Occurrence, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given = (*args, *kwargs.values())
+        key = (function, *kwargs, *(one if isinstance(one, _BY_VALUE) else id(one) for one in given))
+        if key not in occurrence.known:  # beside what was given, for an object has its id while it is kept
+            occurrence.known[key] = function(occurrence, *args, **kwargs), given
+        return cast(T, occurrence.known[key][0])
+
+    return found
+
+
+_BY_VALUE = (str, bool, tuple, frozenset, type(None))
+"""What is the same where it is equal."""
+
+
+@known_of
+def value_classes(occurrence: Occurrence, operator: Operator, element: ElementType) -> tuple[str, ...]:
+    """Return the value classes that an occurrence's operands can reach under an operator; see :func:`reachable`."""
+    return reachable(operator, element, *occurrence.operands)
+
+
 class Occurring(Protocol[M_contra]):
-    """A dialect's ``occurrences.py``."""
+    """A dialect's ``occurrences.py``; one that has ``state``, as :func:`state_of`, has equal models judged once."""
 
     def occurrences(
         self, model: M_contra, assumed: Assumptions, operators: Collection[Operator], /
@@ -114,6 +155,13 @@ def occurrences(
             are judged; a dialect that converts no other yields subtractions alone.
     """
     return OCCURRENCES.required(model.dialect).occurrences(model, assumed, operators)
+
+
+def state_of(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
+    """Return what models have alike whose occurrences are equal; ``None`` where that is not known."""
+    state = getattr(OCCURRENCES.required(model.dialect), "state", None)
+    found: Hashable | None = None if state is None else state(model, assumed, operators)
+    return found
 
 
 def value_names(model: Model) -> Collection[str]:

@@ -37,6 +37,7 @@ from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.graphs import declared, faults
 from minuend.onnx.graphs.flow import flow_of
+from minuend.onnx.graphs.inference import Inference
 from minuend.onnx.graphs.nesting import filled_in, graphs
 from minuend.onnx.graphs.scope import MAIN, functions, shape_of
 from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
@@ -84,20 +85,22 @@ def occurrences(
             read.
     """
     scopes = list(walk(model))  # once, as types are inferred anew for each walk
-    found = list(subtractions(model, operators, scopes))
-    if not found:
+    judged = {one.onnx for one in operators}
+    if not any(node.op_type in judged and node.domain in MAIN for scope in scopes for node in scope.nodes):
         return
-    state = _state(model, assumed, operators)
-    known = None if state is None else _RECENT.find(state)
+    own = state(model, assumed, operators)
+    known = None if own is None else _RECENT.find(own)
     if known is not None:
-        yield from (_moved(one, model, live) for one, live in zip(known, found, strict=True))
+        places = {scope.where: scope for scope in scopes}
+        yield from (_moved(one, model, replace(live, scope=places[where])) for one, where, live in known)
         return
+    found = list(subtractions(model, operators, scopes))
     made = []
     for one in _analysed(model, assumed, operators, scopes, found):
         made.append(one)
         yield one
-    if state is not None:
-        _RECENT.add(state, made)
+    if own is not None:
+        _RECENT.add(own, made)
 
 
 def _analysed(
@@ -118,6 +121,10 @@ def _analysed(
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
     names = declared.names_of_dims(model.proto)
+
+    def known_flow(scope: Scope) -> Flow:
+        return flows[scope.where]
+
     for one in found:
         flow = flows[one.scope.where]
         node = _node(one)
@@ -140,7 +147,7 @@ def _analysed(
             purpose=purpose_of(flow, one.index),
             matches=matches(flow, one.index),
             added=flow.added,
-            fixed=functools.cache(functools.partial(_fixed, model, one, flow, operands)),
+            fixed=functools.cache(functools.partial(_fixed, model, one, operands, known_flow)),
             notes=model.notes,
             violations=violations.union(
                 own, {f"two constants of {dtype}"} if len(constants) > 1 else (), declared.kinds_of_node(node, names)
@@ -156,25 +163,29 @@ _LARGEST_CACHED = 1 << 20
 """Bytes of a model whose occurrences are cached: of larger ones it is not worth the memory."""
 
 
-def _state(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
-    """All that occurrences depend on; ``None`` for large models, and where files hold data, which may change."""
+def state(model: Model, assumed: Assumptions, operators: Collection[Operator]) -> Hashable | None:
+    """Return all that occurrences depend on; ``None`` for large models, and where files hold data, which may change."""
     if model.proto.ByteSize() > _LARGEST_CACHED or any(True for _ in external.locations(model.proto)):
         return None
     digest = hashlib.sha256(model.proto.SerializeToString(deterministic=True)).digest()
-    return digest, model.name, model.violations, tuple(assumed.items()), tuple(one.name for one in operators)
+    return digest, model.violations, tuple(assumed.items()), tuple(one.name for one in operators)
+
+
+Recent: TypeAlias = Sequence[tuple[Occurrence, str, Subtraction]]
+"""The occurrences of a model without it, each with the place of its scope."""
 
 
 class _Recent:
     """The occurrences of the last models: fix, and the advice of check, look at one model several times.
 
-    They hold the model that was looked at, which others change in place: see :func:`_moved`.
+    They hold nothing of the model that was looked at, which others change in place: see :func:`_moved`.
     """
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, threading.Lock()
-        self._found: OrderedDict[Hashable, Sequence[Occurrence]] = OrderedDict()
+        self._found: OrderedDict[Hashable, Recent] = OrderedDict()
 
-    def find(self, state: Hashable) -> Sequence[Occurrence] | None:
+    def find(self, state: Hashable) -> Recent | None:
         """Return what was found of a model; ``None`` of one that is not among the last."""
         with self._lock:
             return self._found.get(state)
@@ -182,25 +193,30 @@ class _Recent:
     def add(self, state: Hashable, found: Sequence[Occurrence]) -> None:
         """Add what was found of a model, without the model."""
         with self._lock:
-            self._found[state] = [replace(one, fixed=_nothing, live=None) for one in found]
+            self._found[state] = [_without_model(one) for one in found]
             while len(self._found) > self._most:
                 self._found.popitem(last=False)
+
+
+def _without_model(occurrence: Occurrence) -> tuple[Occurrence, str, Subtraction]:
+    live = occurrence.live
+    assert isinstance(live, Subtraction)
+    return occurrence.copy(fixed=_nothing, live=None), live.scope.where, replace(live, scope=_NO_SCOPE)
 
 
 def _nothing() -> tuple[Array | None, ...]:
     return (None, None)
 
 
+_NO_SCOPE = Scope(GraphProto(), "", {}, inferred=Inference)
+
 _RECENT = _Recent(4)
 
 
 def _moved(occurrence: Occurrence, model: Model, live: Subtraction) -> Occurrence:
     """Return an occurrence as that of an equal model, whose nodes and constants it has."""
-
-    def fixed() -> tuple[Array | None, ...]:
-        return _fixed(model, live, flow_of(model, live.scope), occurrence.operands)
-
-    return replace(occurrence, fixed=functools.cache(fixed), live=live)
+    fixed = functools.partial(_fixed, model, live, occurrence.operands, functools.partial(flow_of, model))
+    return occurrence.copy(fixed=functools.cache(fixed), live=live)
 
 
 def _as_computed(flow: Flow, name: str, operand: Range) -> Range:
@@ -213,14 +229,16 @@ def _as_computed(flow: Flow, name: str, operand: Range) -> Range:
     return replace(of_array(found, operand.dtype, operand.why), assumptions=operand.assumptions)
 
 
-def _fixed(model: Model, one: Subtraction, flow: Flow, operands: Sequence[Range]) -> tuple[Array | None, ...]:
+def _fixed(
+    model: Model, one: Subtraction, operands: Sequence[Range], flow: Callable[[Scope], Flow]
+) -> tuple[Array | None, ...]:
     """The elements of the operands that are stored in the model or made of what is, and not too many."""
     stored = one.scope.visible_tensors()
 
     def elements(name: str, operand: Range) -> Array | None:
         tensor = stored.get(name)
         if tensor is None:
-            return computed(flow, name) if operand.constant and operand.dtype in FOLLOWED else None
+            return computed(flow(one.scope), name) if operand.constant and operand.dtype in FOLLOWED else None
         few = math.prod(tensor.dims) <= _MOST_ELEMENTS
         return model.array(tensor, f"{model.name}: {name!r}") if few else None
 
@@ -302,6 +320,7 @@ class _Analysis:
         self.judged = {one.onnx for one in operators}
         self.assumed = assumed
         self.scopes = {scope.where: scope for scope in (walk(model) if scopes is None else scopes)}
+        self.nested = any(scope.parent is not None for scope in self.scopes.values())
         self.functions: dict[Key, tuple[FunctionProto, str]] = {
             (f.domain, f.name, f.overload): (f, where) for f, where in functions(model.proto)
         }
@@ -351,8 +370,9 @@ class _Analysis:
         for node in reversed(frame.scope.nodes):
             if not live.isdisjoint(node.output):
                 live.update(node.input)  # what bodies take from outside they may not need
-                fine = node.domain in MAIN and not schemas.malformed(node, frame.scope.opset or 0)
-                if fine and self._function(node) is None and (node.op_type in DEMANDS or node.op_type in BACK):
+                looked_at = node.domain in MAIN and (node.op_type in DEMANDS or node.op_type in BACK)
+                whole = looked_at and not schemas.malformed(node, frame.scope.opset or 0)
+                if whole and self._function(node) is None:
                     steps.append((self._as_demanded(frame, node), list(node.input), list(node.output)))
         return demands(steps[::-1])
 
@@ -405,6 +425,8 @@ class _Analysis:
         return node.op_type in ("Add", "Sub") and any(self._dtype(scope, name) in COUNTS for name in node.output)
 
     def _bodies(self, scope: Scope, i: int) -> list[Scope]:
+        if not self.nested:
+            return []
         return [self.scopes[f"{scope.where}.node[{i}].{name}"] for name, _ in graphs(scope.nodes[i])]
 
     def _function(self, node: NodeProto) -> tuple[FunctionProto, str] | None:

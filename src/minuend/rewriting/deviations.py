@@ -7,13 +7,11 @@ from collections.abc import Collection, Mapping
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
 from minuend.judging.checking import with_shared_constants
-from minuend.judging.node_verdicts import answers_for, judge, possible_relations
+from minuend.judging.node_verdicts import answers_for, judge, possible_relations, shape_relation
 from minuend.judging.pattern_verdicts import pattern_verdict
-from minuend.models.occurrences import Occurrence
-from minuend.operators.value_classes import reachable
+from minuend.models.occurrences import Occurrence, value_classes
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
-from minuend.runtimes.cases import relation_of
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
@@ -26,7 +24,7 @@ _ACCEPTABLE = ("different-numbers", "unknown")
 
 def reached(occurrence: Occurrence, element: ElementType) -> Collection[str]:
     """Return the value classes that an occurrence's operands can reach."""
-    return reachable(occurrence.op.computes, element, *occurrence.operands)
+    return value_classes(occurrence, occurrence.op.computes, element)
 
 
 def in_int32(occurrence: Occurrence, element: ElementType) -> bool:
@@ -51,7 +49,7 @@ def wrong_classes(
 ) -> dict[str, Answer]:
     """Return the value classes that the operands can reach and that go wrong, with the target's answers."""
     try:
-        relation = relation_of(node)
+        relation = shape_relation(occurrence, node)
     except SpecError:
         return {}
     found: dict[str, Answer] = {}

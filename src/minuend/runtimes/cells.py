@@ -51,20 +51,26 @@ class Cells(Mapping[Key, Answers]):
                     found |= dict.fromkeys(keys(row, [pattern]), self._answers(row, judged(pattern)))
         return found
 
-    def with_settings(self, settings: Collection[str]) -> Iterator[Key]:
-        """Yield the keys of patterns that were measured in one of some settings."""
-        for pattern in self._patterns(settings):
+    def with_settings(self, settings: Collection[str], name: str = "", /) -> Iterator[Key]:
+        """Yield the keys of patterns that were measured in one of some settings, and with an answer of a name there."""
+        for pattern in self._patterns(settings, name):
             yield from (key for key in self._of(pattern) if key.setting in settings)
 
-    def _patterns(self, settings: Collection[str] = ()) -> Iterator[Pattern]:
-        """Yield the patterns that rows name, each once; ``settings``: of rows with one of these alone."""
+    def _patterns(self, settings: Collection[str] = (), name: str = "") -> Iterator[Pattern]:
+        """Yield the patterns that rows name, each once.
+
+        Args:
+            settings: of rows with one of these alone. name: of rows with an answer of this name alone.
+        """
         if self._listed is None:
             return
         seen: set[Pattern] = set()
         for one in (self._listed, self._rows):
             rows = [row for row in one.rows if not row.get("opversions")]
             if settings:
-                rows = [row for row in rows if any(name in settings for name in self._settings(one, row))]
+                rows = [row for row in rows if any(each in settings for each in self._settings(one, row))]
+            if name:
+                rows = [row for row in rows if name in row.get("answers", ())]
             for pattern in one.patterns(rows):
                 if pattern not in seen:
                     seen.add(pattern)

@@ -253,11 +253,10 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
     for one in finding.actions:
         found.setdefault(one.kind, []).append(one)
     assume, measure, tolerate, *others = found.values()
-    elsewhere = [] if _is_installed(finding.target) else [_where_installed(finding.target, language)]
+    runs = bool(others) and others[0][0].kind == "run"
+    if runs:
+        yield from _elsewhere(finding.target, language)
     if others:
-        if others[0][0].kind == "run":
-            yield from elsewhere
-            elsewhere = []
         yield from _done(others[0][0], command)
     for one in assume:
         yield language.tr("if its values are such: {command}", command=command.filled(one.command))
@@ -270,7 +269,7 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
         runtime = finding.target.partition("@")[0]
         yield language.tr("to settle it: {command}", command=f"minuend measure {runtime} -o {runtime}.json")
     for one in measure if finding.inferred or not (others or assume or tolerate) else []:
-        yield from elsewhere
+        yield from () if runs else _elsewhere(finding.target, language)
         line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")
         yield language.tr("to settle it: {command}", command=line) if finding.inferred else line
 
@@ -285,9 +284,11 @@ def _is_installed(target: str) -> bool:
         return False
 
 
-def _where_installed(target: str, language: Language) -> str:
-    runtime, _, release = target.partition("@")
-    return language.tr("where {runtime} {release} is installed:", runtime=runtime, release=release)
+def _elsewhere(target: str, language: Language) -> Iterator[str]:
+    """Say where commands run the release of a target, which is not the one that is installed here."""
+    if not _is_installed(target):
+        runtime, _, release = target.partition("@")
+        yield language.tr("where {runtime} {release} is installed:", runtime=runtime, release=release)
 
 
 def _done(action: Action, command: Command) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,8 +133,28 @@ def deviation(element: ElementType, witness: Witness | None) -> Deviation:
         return Deviation("numbers")
     if witness is None:
         return UNKNOWN
-    found = severity(element, witness.operands, witness.got, witness.expected)
-    ulps = distance(element, witness.got, witness.expected) if found in ("rounding", "numbers") else 0
+    return _shown(element, _Same(witness.operands, witness.got, witness.expected))
+
+
+class _Same:
+    """Values that are the same where their texts are: -0.0 is not 0.0, and NaN is NaN."""
+
+    def __init__(self, operands: Sequence[Value], got: Value, expected: Value) -> None:
+        self.operands, self.got, self.expected = operands, got, expected
+        self._text = repr((operands, got, expected))
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._text == other._text
+
+
+@functools.lru_cache(maxsize=1024)
+def _shown(element: ElementType, values: _Same) -> Deviation:
+    """Return the deviation of values that a table shows, of which verdicts look at few, and at each often."""
+    found = severity(element, values.operands, values.got, values.expected)
+    ulps = distance(element, values.got, values.expected) if found in ("rounding", "numbers") else 0
     return Deviation(found, ulps)
 
 

@@ -100,8 +100,8 @@ class ByPattern(Protocol):
     def nodes(self) -> Mapping[Key, Answers]:
         """The cells of nodes by themselves."""
 
-    def with_settings(self, settings: Collection[str], /) -> Iterator[Key]:
-        """Yield the keys of patterns that were measured in one of some settings."""
+    def with_settings(self, settings: Collection[str], name: str = "", /) -> Iterator[Key]:
+        """Yield the keys of patterns that were measured in one of some settings, and with an answer of a name there."""
 
 
 class Shown(Protocol):
@@ -161,12 +161,13 @@ class Table:
     def _coarse(self) -> frozenset[str]:
         """The operators that the runtime computes in less than float32 by default, and what is adjacent to them too."""
         plain_settings = {default: setting for setting, default in DEFAULTS.items()}
+        keys = self.cells.with_settings(plain_settings, EVERY) if isinstance(self.cells, ByPattern) else self.cells
         return frozenset(
             operator
-            for key, answers in self.cells.items()
+            for key in keys
             if key.setting in plain_settings
             and key.dtype == WIDE
-            and EVERY in answers
+            and EVERY in self.cells[key]
             and EVERY not in self.cells.get(key._replace(setting=plain_settings[key.setting]), {})
             and (operator := _last(key.pattern))
         )

@@ -70,7 +70,7 @@ class Target:
         """The versions of operators of which it says anything: ``"onnx:14"`` …."""
         return tuple(dict.fromkeys(key.opversion for key in self.table.nodes))
 
-    @property
+    @functools.cached_property
     def dialects(self) -> tuple[str, ...]:
         """Whose models it reads."""
         return tuple(dict.fromkeys(version.partition(":")[0] for version in self.opversions))
@@ -115,7 +115,7 @@ class Target:
         cpu, patterns = self.processors
         return f"on {cpu}, patterns on {listed(patterns, 'and')}" if patterns else f"on {cpu}"
 
-    @property
+    @functools.cached_property
     def processors(self) -> tuple[str, tuple[str, ...]]:
         """The processor on which it was measured, and others on which patterns were."""
         others = (one for one in self.table.cpus if one != self.cpu)

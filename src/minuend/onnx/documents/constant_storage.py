@@ -55,6 +55,8 @@ def store_raw(model: Model, unread: Collection[str]) -> str:
         FileFormatError: a tensor that does not hold what it has to.
     """
     wanted = {way.removeprefix(OPERAND) for way in unread}
+    if not wanted:
+        return ""
     done: Counter[str] = Counter()
     for tensor, where in all_tensors(model.proto):
         if (way := _of_tensor(tensor)) in wanted:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from google.protobuf.message import Message  # type: ignore[import-untyped,unused-ignore]
-from onnx import TensorProto
+from onnx import ModelProto, TensorProto
 
 from minuend.errors import FileFormatError, shown
 from minuend.files.streaming.reading import File, blocks, open_file
@@ -234,15 +234,24 @@ _HOLDERS = ("TrainingInfoProto", "GraphProto", "FunctionProto", "NodeProto", "At
 """The messages through which a tensor is reached."""
 
 
-def locations(message: Message) -> Iterator[str]:
+_LARGEST_WRITTEN = 1 << 20
+"""Bytes of a model up to which writing it is faster than a look at each of its messages."""
+
+
+def locations(model: ModelProto) -> Iterator[str]:
     """Yield the locations that the tensors of a model state, however wrong, wherever they are: in training too."""
+    if model.ByteSize() > _LARGEST_WRITTEN or b"location" in model.SerializeToString():
+        yield from _locations(model)
+
+
+def _locations(message: Message) -> Iterator[str]:
     if isinstance(message, TensorProto):
         yield from (one.value for one in message.external_data if one.key == "location" and "\0" not in one.value)
         return
     for field, value in message.ListFields():
         if field.message_type is not None and field.message_type.name in _HOLDERS:
             for one in value if field.is_repeated else [value]:
-                yield from locations(one)
+                yield from _locations(one)
 
 
 def inline(tensor: TensorProto, data: Array) -> TensorProto:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
 from onnx import ModelProto
@@ -27,19 +28,21 @@ def parsed(source: object) -> tuple[ModelProto, tuple[Violation, ...], str | Non
     """
     library_process.start()
     path: str | None = None
+    raw: bytes | None = None
     if isinstance(source, ModelProto):
         proto, name = source, "the ModelProto"
     elif isinstance(source, bytes | bytearray | memoryview):
-        proto, name = _parse(bytes(source), "the model's bytes"), "the model's bytes"
+        raw, name = bytes(source), "the model's bytes"
+        proto = _parse(raw, name)
     elif isinstance(source, str) and source.lstrip().startswith("<"):
         proto, name = _parse_text(source, "the model's text"), "the model's text"
     elif isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
-        proto, name = _read_file(path), path
+        (proto, raw), name = _read_file(path), path
     else:
         raise TypeError(f"an ONNX model is a path, bytes, text or a ModelProto; this is a {type(source).__name__}")
     try:
-        structure.check_message(proto)
+        structure.check_message(proto, raw)
         proto, violations = normalise(proto, copy=proto is source)
         structure.check_model(proto)
     except FileFormatError as error:
@@ -47,12 +50,16 @@ def parsed(source: object) -> tuple[ModelProto, tuple[Violation, ...], str | Non
     return proto, violations, path, name
 
 
-def _read_file(path: str) -> ModelProto:
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"there is no file {path}")
-    if not os.path.isfile(path) and not os.path.isdir(path):
+def _read_file(path: str) -> tuple[ModelProto, bytes | None]:
+    """Return the model of a file, and its bytes where these are a message."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        raise FileNotFoundError(f"there is no file {path}") from None
+    folder = stat.S_ISDIR(found.st_mode)
+    if not stat.S_ISREG(found.st_mode) and not folder:
         raise FileFormatError(f"{path} is no regular file")
-    nbytes = 0 if os.path.isdir(path) else os.path.getsize(path)
+    nbytes = 0 if folder else found.st_size
     if nbytes > _MOST_BYTES:
         raise FileFormatError(
             f"{path} has {nbytes} bytes; a protobuf message has {_MOST_BYTES} at most, and larger models keep "
@@ -61,10 +68,10 @@ def _read_file(path: str) -> ModelProto:
     raw = read_bytes(path)
     if path.lower().endswith(".onnxtxt"):
         try:
-            return _parse_text(raw.decode(), path)
+            return _parse_text(raw.decode(), path), None
         except UnicodeDecodeError as error:
             raise FileFormatError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from None
-    return _parse(raw, path)
+    return _parse(raw, path), raw
 
 
 def _parse(raw: bytes, name: str) -> ModelProto:

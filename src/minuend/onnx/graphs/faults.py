@@ -48,15 +48,15 @@ def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
     passed = {("", name) for name in (*_EXPERIMENTAL.split(), *judged)}
     passed |= {(domain_of(function.domain), function.name) for function in functions}
     nodes = [
-        (node, scope.place(i), scope)
+        (node, i, scope)
         for scope in every
         for i, node in enumerate(scope.nodes)
         if ((domain := domain_of(node.domain)), node.op_type) not in passed
         and schemas.knows(scope.opsets.get(domain, 0), domain)
     ]
-    for node, place, scope in nodes:
+    for node, i, scope in nodes:
         if why := _broken(node, scope):
-            return f"{place}: {why}"
+            return f"{scope.place(i)}: {why}"
     refused = {text for scope in every for text in scope.inferred().refused}
     return next(filter(None, (_impossible(text, nodes) for text in sorted(refused))), "")
 
@@ -75,7 +75,7 @@ def _reads_known(node: NodeProto, scope: Scope) -> bool:
     return all(schemas.type_text(scope.protos.get(name)) for name in node.input if name)
 
 
-def _impossible(text: str, nodes: Sequence[tuple[NodeProto, str, Scope]]) -> str:
+def _impossible(text: str, nodes: Sequence[tuple[NodeProto, int, Scope]]) -> str:
     """Return what strict inference says of the first node that it refuses, by operator and name; ``""`` if it is none.
 
     What it refuses after that may follow from the first. Of types more is known here, and a function is inferred by
@@ -86,7 +86,7 @@ def _impossible(text: str, nodes: Sequence[tuple[NodeProto, str, Scope]]) -> str
     if not named or any(one["op"] not in _CONTROL for one in named[:-1]):
         return ""
     last, why = (named[-1]["op"], named[-1]["name"] or ""), line[named[-1].end() :].strip()
-    found = [(node, place, scope) for node, place, scope in nodes if (node.op_type, node.name) == last]
+    found = [(node, i, scope) for node, i, scope in nodes if (node.op_type, node.name) == last]
     if any(text in why for text in _UNKNOWN) or not all(_reads_known(node, scope) for node, _, scope in found):
         return ""
-    return f"{listed([place for _, place, _ in found], 'or')}: {last[0]}: {why}" if found else ""
+    return f"{listed([scope.place(i) for _, i, scope in found], 'or')}: {last[0]}: {why}" if found else ""

@@ -103,8 +103,8 @@ def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
     """Make a copied node lean, and the tensors of its bodies."""
     if node.domain in MAIN:
         node.domain = ""
-        limited = opset is not None and DIALECT.resolve(opset).broadcasting == "onnx_legacy"
-        if node.op_type == "Sub" and limited and (len(node.input), len(node.output)) == (2, 1):
+        whole = node.op_type == "Sub" and (len(node.input), len(node.output)) == (2, 1)
+        if whole and opset is not None and DIALECT.resolve(opset).broadcasting == "onnx_legacy":
             node.op_type = "Identity"
             del node.input[1], node.attribute[:]
     for attribute in node.attribute:

@@ -54,7 +54,7 @@ def all_inputs(node: NodeProto) -> Iterator[str]:
 
 def captured(node: NodeProto) -> list[str]:
     """What the bodies of a node read that they do not make themselves."""
-    return sorted(name for _, graph in graphs(node) for name in _free(graph))
+    return sorted(name for _, graph in graphs(node) for name in _free(graph)) if node.attribute else []
 
 
 def _free(graph: GraphProto) -> set[str]:

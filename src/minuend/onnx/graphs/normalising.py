@@ -23,7 +23,7 @@ from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorSh
 
 from minuend.errors import listed
 from minuend.names import Names
-from minuend.onnx.graphs.nesting import Holder, all_names, captured, graphs, holders, name_of, within
+from minuend.onnx.graphs.nesting import Holder, all_names, bodies, captured, graphs, holders, name_of, within
 from minuend.onnx.graphs.scope import domain_of, functions
 
 IMPLIED: Mapping[str, int] = {"com.microsoft": 1, "ai.onnx.ml": 3}
@@ -69,10 +69,11 @@ def _violations(model: ModelProto) -> Iterator[Violation]:
     yield from _twice(model.opset_import, "the model")
     for function, where in functions(model):
         yield from _twice(function.opset_import, where)
-    yield from _unimported(model)
-    yield from _unsorted(model.graph)
-    yield from _unknown(model)
-    yield from _shadowed(model)
+    nested = any(True for holder in (model.graph, *model.functions) for _ in bodies(holder.node, ""))
+    yield from _unimported(model, nested)
+    yield from _unsorted(model.graph, nested)
+    yield from _unknown(model, nested)
+    yield from _shadowed(model) if nested else ()
 
 
 def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator[Violation]:
@@ -85,11 +86,11 @@ def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator
             del imports[i]
 
 
-def _unimported(model: ModelProto) -> Iterator[Violation]:
+def _unimported(model: ModelProto, nested: bool) -> Iterator[Violation]:
     imported = {row.domain for row in model.opset_import}
     if not imported:  # before IR version 3 a model states none
         return
-    used = {node.domain for graph in within(model.graph) for node in graph.node}
+    used = {node.domain for graph in (within(model.graph) if nested else (model.graph,)) for node in graph.node}
     for domain, version in IMPLIED.items():
         if domain in used and domain not in imported:
             yield Violation(
@@ -102,9 +103,9 @@ def _unimported(model: ModelProto) -> Iterator[Violation]:
 # ---- order ----------------------------------------------------------------------------------------------------
 
 
-def _unsorted(graph: GraphProto) -> Iterator[Violation]:
+def _unsorted(graph: GraphProto, nested: bool) -> Iterator[Violation]:
     made = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
-    read = [(*node.input, *captured(node)) for node in graph.node]
+    read = [(*node.input, *captured(node)) if nested else node.input for node in graph.node]
     early = (i for i, names in enumerate(read) if any(made.get(name, -1) > i for name in names))
     first = next(early, None)
     nodes = [] if first is None else list(graph.node)
@@ -144,10 +145,10 @@ def _order(needs: list[set[int]]) -> list[int] | None:
 # ---- dims -----------------------------------------------------------------------------------------------------
 
 
-def _unknown(model: ModelProto) -> Iterator[Violation]:
+def _unknown(model: ModelProto, nested: bool) -> Iterator[Violation]:
     found = [
         (value.name, dim)
-        for holder in holders(model)
+        for holder in (holders(model) if nested else (model.graph, *model.functions))
         for value in (*holder.value_info, *holder.input, *holder.output)
         if not isinstance(value, str)
         for dim in _dims(value.type)

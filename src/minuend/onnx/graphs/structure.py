@@ -7,10 +7,13 @@ knows operators, whose errors this package reports itself, where they stand.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.protobuf.descriptor_pool import DescriptorPool  # type: ignore[import-untyped,unused-ignore]
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped,unused-ignore]
+from google.protobuf.message_factory import GetMessageClass  # type: ignore[import-untyped,unused-ignore]
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
 from onnx import (
     AttributeProto,
@@ -34,7 +37,10 @@ _SHORT = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", 
 _FIELDS = {kind: _SHORT.get(word, word.lower()) for word, kind in AttributeProto.AttributeType.items() if kind}
 """The field that holds an attribute of a type; those without a short name bear the type's."""
 
-_SINGLE = ("f", "i", "s", "t", "g", "sparse_tensor", "tp")
+_NUMBERS = {AttributeProto.DESCRIPTOR.fields_by_name[name].number: name for name in _FIELDS.values()}
+_ORDER = tuple(_FIELDS.values())
+_NEEDED = ("t", "g", "sparse_tensor", "tp")
+"""Fields that an attribute of their type has to have: a message that is not there is no value."""
 _MOST_DEPTH = 30
 """Bodies in bodies; a protobuf message is read to a depth of 100, which is about as many."""
 _MOST_OPSET = (1 << 31) - 1
@@ -63,18 +69,50 @@ def check_model(model: ModelProto) -> None:
         _check_scope(scope)
 
 
-def check_message(model: ModelProto) -> None:
+def check_message(model: ModelProto, raw: bytes | None = None) -> None:
     """Check what has to hold before anything in a model can be looked at.
+
+    Args:
+        model: the model. raw: the bytes that it was read from, where it was.
 
     Raises:
         FileFormatError: it does not.
     """
     # 0. Text is text, for protobuf's reader gives bytes for a string field that is no UTF-8; and there is a graph.
-    if (found := _no_text(model)) is not None:
+    if (raw is None or not _is_text(raw)) and (found := _no_text(model)) is not None:
         place, value = found
         raise FileFormatError(f"{place.lstrip('.')} is {value!r}; expected text in UTF-8")
     if not model.HasField("graph"):
         raise FileFormatError("there is no graph in it; expected an ONNX model")
+
+
+def _is_text(raw: bytes) -> bool:
+    """Whether a reader that insists on text takes a model; of a large one, which that would copy, it is not known."""
+    if raw.isascii():
+        return True
+    if len(raw) > _LARGEST_READ_AGAIN:
+        return False
+    try:
+        _strict_model().FromString(raw)
+    except (DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+@functools.cache
+def _strict_model() -> Any:
+    """ModelProto as a message of proto3, whose reader refuses text that is no UTF-8."""
+    file = ModelProto.DESCRIPTOR.file
+    pool = DescriptorPool()
+    pool.AddSerializedFile(file.serialized_pb + _PROTO3)
+    return GetMessageClass(pool.FindMessageTypeByName(ModelProto.DESCRIPTOR.full_name))
+
+
+_PROTO3 = b"\x62\x06proto3"
+"""The field ``syntax`` of a file of messages; the last one of several counts."""
+
+_LARGEST_READ_AGAIN = 1 << 20
+"""Bytes of a model up to which reading it once more is faster than a look at each of its fields."""
 
 
 def _no_text(message: Any) -> tuple[str, object] | None:
@@ -121,6 +159,8 @@ def _check_imports(imports: Iterable[OperatorSetIdProto], where: str) -> None:
 
 def _check_functions(model: ModelProto) -> None:
     """Check names, imports and calls of the local functions."""
+    if not model.functions:
+        return
     places: dict[Key, str] = {}
     for function, where in functions(model):
         key = (function.domain, function.name, function.overload)
@@ -150,14 +190,14 @@ class _Scope(Scope):
 
     def sees(self, name: str) -> bool:
         """Whether a name has a meaning, here or around."""
-        return any(name in scope.known for scope in self.around())
+        return name in self.known or (self.parent is not None and self.parent.sees(name))
 
-    def define(self, name: str, place: str) -> None:
+    def define(self, name: str, place: Callable[[], str]) -> None:
         # 9. A name has one meaning, in bodies too (static single assignment).
         if not name:
-            raise FileFormatError(f"{place} has no name")
+            raise FileFormatError(f"{place()} has no name")
         if self.sees(name):
-            raise FileFormatError(f"{place} is a second value of that name; expected one for each name")
+            raise FileFormatError(f"{place()} is a second value of that name; expected one for each name")
         self.known.add(name)
 
 
@@ -166,7 +206,7 @@ def _check_scope(scope: _Scope) -> None:
     if sum(1 for _ in scope.around()) > _MOST_DEPTH + 1:
         raise FileFormatError(f"graphs are nested more than {_MOST_DEPTH} deep, at {scope.where}")
     for name in scope.inputs:
-        scope.define(name, f"{scope.where}, input {name!r}")
+        scope.define(name, lambda: f"{scope.where}, input {name!r}")  # noqa: B023 - called at once
     if isinstance(scope.proto, FunctionProto):
         for attribute in scope.proto.attribute_proto:
             _check_attribute(attribute, f"{scope.where}, attribute {attribute.name!r}")
@@ -184,11 +224,11 @@ def _check_values(scope: _Scope, graph: GraphProto) -> None:
     inputs, scope.known = scope.known, set()
     for tensor in graph.initializer:
         place = f"{scope.where}, initializer {tensor.name!r}"
-        scope.define(tensor.name, place)
+        scope.define(tensor.name, lambda: place)  # noqa: B023 - as above
         _check_tensor(tensor, place)
     for sparse in graph.sparse_initializer:
         place = f"{scope.where}, sparse initializer {sparse.values.name!r}"
-        scope.define(sparse.values.name, place)
+        scope.define(sparse.values.name, lambda: place)  # noqa: B023 - as above
         _check_sparse(sparse, place)
     for value in (*graph.input, *graph.value_info, *graph.output):
         _check_type(value.type, f"{scope.where}, value {value.name!r}")
@@ -197,34 +237,41 @@ def _check_values(scope: _Scope, graph: GraphProto) -> None:
 
 def _check_nodes(scope: _Scope) -> None:
     for i, node in enumerate(scope.nodes):
-        place = scope.place(i)
-        _check_domain(scope, node, place)
+        _check_domain(scope, i, node)
         # 6. What a node reads was made before it.
         for name in node.input:
             if name and not scope.sees(name):
-                raise FileFormatError(f"{place} reads {name!r}, which nothing before it makes")
-        stated: set[str] = set()
-        for attribute in node.attribute:
-            at = f"{place}, attribute {attribute.name!r}"
-            if attribute.name in stated:
-                raise FileFormatError(f"{at} is stated twice")
-            stated.add(attribute.name)
-            _check_attribute(attribute, at)
-            for name, body in attribute_graphs(attribute):
-                _check_scope(scope.inner(body, i, name))
+                raise FileFormatError(f"{scope.place(i)} reads {name!r}, which nothing before it makes")
+        if node.attribute:
+            _check_attributes(scope, i, node)
         for name in node.output:
             if name:
-                scope.define(name, f"{place}, output {name!r}")
+                scope.define(name, lambda: f"{scope.place(i)}, output {name!r}")  # noqa: B023 - as above
 
 
-def _check_domain(scope: _Scope, node: NodeProto, place: str) -> None:
+def _check_attributes(scope: _Scope, i: int, node: NodeProto) -> None:
+    stated: set[str] = set()
+    place = scope.place(i)
+    for attribute in node.attribute:
+        name = attribute.name
+        at = f"{place}, attribute {name!r}"
+        if name in stated:
+            raise FileFormatError(f"{at} is stated twice")
+        stated.add(name)
+        _check_attribute(attribute, at)
+        for inner, body in attribute_graphs(attribute):
+            _check_scope(scope.inner(body, i, inner))
+
+
+def _check_domain(scope: _Scope, i: int, node: NodeProto) -> None:
     """Check that the node's domain has an opset."""
     if not node.op_type:
-        raise FileFormatError(f"{place} has no op_type")
+        raise FileFormatError(f"{scope.place(i)} has no op_type")
     domain = domain_of(node.domain)
     # 7. A node's domain is imported.
     if domain not in scope.opsets:
         known = ", ".join(repr(name) for name in scope.opsets) or "none"
+        place = scope.place(i)
         raise FileFormatError(f"{place} is of the domain {node.domain!r}, which is not imported (imports: {known})")
 
 
@@ -234,7 +281,7 @@ def _check_attribute(attribute: AttributeProto, place: str) -> None:
         raise FileFormatError(f"{place} has no name")
     if any(field.field_number == AttributeProto.TYPE_FIELD_NUMBER for field in UnknownFieldSet(attribute)):
         raise FileFormatError(f"{place} has an unknown type; expected an AttributeProto.AttributeType")
-    filled = [n for n in _FIELDS.values() if (attribute.HasField(n) if n in _SINGLE else getattr(attribute, n))]
+    filled = _filled(attribute)
     if attribute.ref_attr_name:
         if filled:
             raise FileFormatError(f"{place} refers to {attribute.ref_attr_name!r} and has a value; expected one")
@@ -242,16 +289,25 @@ def _check_attribute(attribute: AttributeProto, place: str) -> None:
     if attribute.type == AttributeProto.UNDEFINED:
         raise FileFormatError(f"{place} has no type; expected an AttributeProto.AttributeType")
     wanted = _FIELDS[attribute.type]
-    if (wrong := [name for name in filled if name != wanted]) or (wanted in _SINGLE[3:] and not filled):
+    if (wrong := [name for name in filled if name != wanted]) or (wanted in _NEEDED and not filled):
         came = f"the field {wrong[0]!r}" if wrong else "no value"
         word = AttributeProto.AttributeType.Name(attribute.type)
         raise FileFormatError(f"{place} is of type {word} and has {came}; expected {wanted!r}")
-    for tensor in contained(attribute, "t", "tensors"):
-        _check_tensor(tensor, place)
-    for sparse in contained(attribute, "sparse_tensor", "sparse_tensors"):
-        _check_sparse(sparse, place)
-    for type_ in contained(attribute, "tp", "type_protos"):
-        _check_type(type_, place)
+    if wanted in ("t", "tensors"):
+        for tensor in contained(attribute, "t", "tensors"):
+            _check_tensor(tensor, place)
+    elif wanted in ("sparse_tensor", "sparse_tensors"):
+        for sparse in contained(attribute, "sparse_tensor", "sparse_tensors"):
+            _check_sparse(sparse, place)
+    elif wanted in ("tp", "type_protos"):
+        for type_ in contained(attribute, "tp", "type_protos"):
+            _check_type(type_, place)
+
+
+def _filled(attribute: AttributeProto) -> list[str]:
+    """The fields of an attribute that hold a value, in the order of its types."""
+    found = [_NUMBERS[field.number] for field, _ in attribute.ListFields() if field.number in _NUMBERS]
+    return sorted(found, key=_ORDER.index) if len(found) > 1 else found
 
 
 def _check_tensor(tensor: TensorProto, place: str) -> None:

@@ -85,9 +85,13 @@ def all_tensors(model: ModelProto) -> Iterator[tuple[TensorProto, str]]:
                 yield sparse.indices, f"{scope.where}, sparse initializer {sparse.values.name!r}, indices"
         for i, node in enumerate(scope.nodes):
             for attribute in node.attribute:
+                dense = [*contained(attribute, "t", "tensors")]
+                sparse_ones = [*contained(attribute, "sparse_tensor", "sparse_tensors")]
+                if not (dense or sparse_ones):
+                    continue
                 where = f"{scope.place(i)}, attribute {attribute.name!r}"
-                yield from ((tensor, where) for tensor in contained(attribute, "t", "tensors"))
-                for sparse in contained(attribute, "sparse_tensor", "sparse_tensors"):
+                yield from ((tensor, where) for tensor in dense)
+                for sparse in sparse_ones:
                     yield sparse.values, f"{where}, values"
                     yield sparse.indices, f"{where}, indices"
 
