@@ -183,8 +183,8 @@ void gather_step(const char* from, ptrdiff_t stride, char* to, size_t n) {
   }
 }
 
-// kNear is the largest distance of elements that are gathered by registers. Single loads of elements that are farther apart take
-// no longer. Measured on Zen 4, where both wait for L2 then:
+// kNear is the largest distance of elements that are gathered by registers. Single loads of elements that are farther
+// apart take no longer. Measured on Zen 4, where both wait for L2 then:
 //
 //   bytes of an element    step    ns for an element from L2: by registers, by single loads
 //   1                      5       0.05, 0.20

@@ -69,8 +69,8 @@ constexpr bool has_loop(Element element, Policy policy, Accesses x) {
   return !has_every_second || reads_every_second(element, policy, has_broadcast);
 }
 
-// Whether the kernel reads strided elements of both operands one at a time, without a buffer, where those of one are far
-// from each other. Measured reasons stand beside its loops.
+// Whether the kernel reads strided elements of both operands one at a time, without a buffer, where those of one are
+// far apart. Measured reasons stand beside its loops.
 constexpr bool takes_singles(Element element, Policy policy) {
   return policy == Policy::wrap && element != Element::table && element != Element::f16 && element != Element::bf16;
 }

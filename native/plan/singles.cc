@@ -18,8 +18,8 @@ size_t lines_in_a_set(ptrdiff_t distance, size_t n) {
   return most;
 }
 
-// That takes an operand of far elements. One row for many is gathered once. Least elements of a row, where an operand is
-// apart that has to be gathered, but by registers and all rows at once; measured on Zen 4:
+// One row for many is gathered once. Any other operand is apart here where it would have to be gathered, unless that is
+// done by registers for all rows at once. Least elements of a row, measured on Zen 4:
 //
 //   operands that are apart         bytes    least    measured reason
 //   both                            4, 8     4        two buffers: 1.3 to 2.3 times as fast

@@ -14,7 +14,8 @@ struct Strides {
 size_t lines_in_a_set(ptrdiff_t distance, size_t n);
 constexpr size_t kWaysOfL1 = 8;  // lines that a set holds on Zen 4; on others more
 
-// Whether rows of n elements are sooner read one element at a time than gathered into a buffer.
+// Whether rows of n elements are sooner read one element at a time than gathered into a buffer. That takes an operand
+// whose elements are far apart.
 bool reads_far(const Work& work, size_t n, const Strides& a, const Strides& b);
 inline bool reads_singles(const Work& work, size_t n, const Strides& a, const Strides& b) {
   return (is_far(a.inner) || is_far(b.inner)) && n >= 4 && reads_far(work, n, a, b);
