@@ -183,8 +183,8 @@ void gather_step(const char* from, ptrdiff_t stride, char* to, size_t n) {
   }
 }
 
-// The largest distance of elements that are gathered by registers. Single loads of elements that are farther apart take
-// no longer. Measured on Zen 4, where both wait for L2 then:
+// kNear is the largest distance of elements that are gathered by registers. Single loads of elements that are farther
+// apart take no longer. Measured on Zen 4, where both wait for L2 then:
 //
 //   bytes of an element    step    ns for an element from L2: by registers, by single loads
 //   1                      5       0.05, 0.20
@@ -193,7 +193,6 @@ void gather_step(const char* from, ptrdiff_t stride, char* to, size_t n) {
 //   2                      8       0.17, 0.28
 //   4                      3       0.13, 0.17
 //   4                      4       0.17, 0.17
-constexpr ptrdiff_t kNear = 16;  // bytes
 template <class T>
 constexpr size_t kLargestStep = kGathered == 0 ? 2 : kNear / sizeof(T);
 

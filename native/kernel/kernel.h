@@ -69,6 +69,14 @@ constexpr bool has_loop(Element element, Policy policy, Accesses x) {
   return !has_every_second || reads_every_second(element, policy, has_broadcast);
 }
 
+// Whether the kernel reads strided elements of both operands one at a time, without a buffer, where those of one are
+// far apart. Measured reasons stand beside its loops.
+constexpr bool takes_singles(Element element, Policy policy) {
+  return policy == Policy::wrap && element != Element::table && element != Element::f16 && element != Element::bf16;
+}
+constexpr ptrdiff_t kNear = 16;  // bytes; gather.h has the measured reason
+constexpr bool is_far(ptrdiff_t stride) { return stride > kNear || stride < -kNear; }
+
 // Where the memory of a block lies, and so how it is moved; choose_traffic() says when.
 //
 //   in_l1      no prefetch, ordinary stores

@@ -61,7 +61,7 @@ struct Modular : TraitBase<element, policy> {
     if constexpr (Modular::reports != Report::nothing) over = Op::template overflow<T, R>(a, b, d);
     return d;
   }
-  static constexpr bool takes_any = policy == Policy::wrap;
+  static constexpr bool takes_any = takes_singles(element, policy);
   template <class X>
   static X any(X a, X b) {
     return Op::of(a, b);
@@ -109,7 +109,7 @@ struct Ieee : TraitBase<element, Policy::wrap> {
   using T = Vec<F, Ieee::lanes>;
 
   V operator()(V a, V b, V&) const { return (V)Op::of((T)a, (T)b); }
-  static constexpr bool takes_any = sizeof(F) >= 4;
+  static constexpr bool takes_any = takes_singles(element, Policy::wrap);
   template <class X>
   static X any(X a, X b) {
     using Floats = std::conditional_t<sizeof(X) == sizeof(F), F, Vec<F, sizeof(X) / sizeof(F)>>;

@@ -65,7 +65,7 @@ struct Transposition {
   size_t to_stride, rows, columns;
 
   const char* source(size_t r, size_t c) const { return from + r * sizeof(T) + ptrdiff_t(c) * stride; }
-  char* place(size_t r, size_t c) const { return to + r * to_stride + c * sizeof(T); }
+  char* place(size_t r, size_t c) const { return to + ptrdiff_t(r * to_stride) + c * sizeof(T); }
 
   // n rows from n columns, or from as many tiles of n columns.
   template <size_t n, size_t tiles>

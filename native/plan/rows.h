@@ -5,14 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "plan/singles.h"
 #include "plan/traversal.h"
 
 namespace minuend {
-
-// One operand of two dims.
-struct Strides {
-  ptrdiff_t outer, inner;
-};
 
 // The innermost dim is a row; the dim around it, if there is one, counts rows. Units are elements. How an operand's row
 // is read, the first line that holds:
@@ -21,13 +17,15 @@ struct Strides {
 //   one element for the row                           broadcast     one load instead of one for each register
 //   contiguous                                        contiguous
 //   stride 2, and the kernel has the loop (kernel.h)  every second  gathered first, it takes up to four times as long
+//   backwards, and the kernel reverses registers      strided       by way of a buffer it takes 1.1 to 3 times as long
 //   any other stride, in a contiguous result; not     strided       the kernel reads the lines of both operands in turn
 //   backwards alone, nor one row for many
 //   any other                                         gathered      into a buffer, then contiguous: 1.2 to 2.7 times as
 //                                                                   fast backwards
 //
 // A result that is not contiguous along the row is computed in a buffer and scattered. Rows that are short, and whose
-// results follow one another, are joined: one row to the kernel.
+// results follow one another, are joined: one row to the kernel; those whose elements are far apart are not, see
+// reads_singles().
 class Rows : public KernelTraversal {
  public:
   Rows(const Work& work, Traffic traffic, const Routines& of)
@@ -44,7 +42,7 @@ class Rows : public KernelTraversal {
     out_ = strides(l.out, result_);
     reads_every_second_ = reads_every_second(element_, policy_, a_.inner == 0 || b_.inner == 0);
     out_is_contiguous_ = out_.inner == ptrdiff_t(result_) || !writes_;
-    joined_ = is_joinable(reinterpret_cast<uintptr_t>(work.out));
+    joined_ = !reads_singles(work, n_, a_, b_) && !reverses() && is_joinable(reinterpret_cast<uintptr_t>(work.out));
     repeat_b_ = joined_ ? is_scalar(b_) : b_.inner == 0;
     repeat_a_ = !repeat_b_ && (joined_ ? is_scalar(a_) : a_.inner == 0);
     // Elements at odd addresses straddle cache lines: they are streamed as bytes.
@@ -77,6 +75,7 @@ class Rows : public KernelTraversal {
   static constexpr size_t kGathered = 32 << 10;  // bytes of lines
   static constexpr size_t kInTurn = kBuffer;     // bytes of lines of one operand
   static constexpr size_t kScattered = 1 << 10;       // bytes of result; 8 KiB took up to 1.6 times as long
+  static constexpr size_t kLeastReversed = 128;  // bytes of a row; shorter ones are joined and gathered together
   static constexpr size_t kLeastPiece = 128, kShortRow = 32;  // elements
 
   static bool is_scalar(const Strides& s) { return s.outer == 0 && s.inner == 0; }
@@ -98,12 +97,20 @@ class Rows : public KernelTraversal {
     return !is_strided(x) && x.a != Access::every_second && x.b != Access::every_second;
   }
   bool is_backwards(const Strides& s) const { return s.inner == -ptrdiff_t(item_); }
+  // Whether the kernel reverses rows in registers: of a few registers, where no other operand has to be gathered.
+  bool reverses() const {
+    if (!is_backwards(a_) && !is_backwards(b_)) return false;
+    auto is_reversible = [&](const Strides& s) {
+      return is_backwards(s) ? s.outer != 0 || rows_ == 1 : is_contiguous(s.inner) || s.inner == 0;
+    };
+    return takes_singles(element_, policy_) && n_ * item_ >= kLeastReversed && is_reversible(a_) && is_reversible(b_);
+  }
   Accesses accesses(bool may_be_strided) const {
     Accesses f{access(a_, repeat_a_), access(b_, repeat_b_)};
     if (!may_be_strided) return f;
     const bool a = is_strided_row(a_, repeat_a_), b = is_strided_row(b_, repeat_b_);
     const bool pays = (a && !is_backwards(a_)) || (b && !is_backwards(b_));
-    if (!pays || !(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_))) return f;
+    if ((!pays && !reverses()) || !(a || is_direct(a_, repeat_a_)) || !(b || is_direct(b_, repeat_b_))) return f;
     if (a || f.a == Access::every_second) f.a = Access::strided;
     if (b || f.b == Access::every_second) f.b = Access::strided;
     return f;
@@ -187,20 +194,27 @@ class Rows : public KernelTraversal {
     return to.bytes;
   }
 
-  // Pieces of rows. Where an operand is the same in every row, it is gathered once for a column of pieces.
+  // Whether an operand's rows are read where they lie, or are one row that is gathered once.
+  bool is_there(const Strides& s, bool repeats) const { return is_direct(s, repeats) || s.outer == 0; }
+
+  // Pieces of rows. Where an operand is the same in every row, it is gathered once for a column of pieces; if the other
+  // one needs no buffer, such a column is one call of the kernel.
   size_t run_gathered(const char* a, const char* b, char* out, size_t rows, size_t n) const {
     const bool writes_there = out_is_contiguous_ && !buffers_result_;
+    const bool at_once = writes_there && is_there(a_, repeat_a_) && is_there(b_, repeat_b_);
+    const ptrdiff_t a_row = is_direct(a_, repeat_a_) ? a_.outer : 0, b_row = is_direct(b_, repeat_b_) ? b_.outer : 0;
     size_t count = 0;
     for (size_t c = 0; c < n; c += piece_) {
       Gathered a_buffer, b_buffer;
       alignas(64) char results[kBuffer];
-      const size_t k = std::min(piece_, n - c);
-      for (size_t r = 0; r < rows; ++r) {
+      const size_t k = std::min(piece_, n - c), step = at_once ? rows : 1;
+      for (size_t r = 0; r < rows; r += step) {
         const auto row = ptrdiff_t(r), column = ptrdiff_t(c);
         const char* x = gather(a + a_.outer * row + a_.inner * column, a_, repeat_a_, k, a_buffer);
         const char* y = gather(b + b_.outer * row + b_.inner * column, b_, repeat_b_, k, b_buffer);
         char* z = out + out_.outer * row + out_.inner * column;
-        count += kernel_(table_, {x, y, writes_there ? z : results, k}, accesses_, row_traffic_);
+        const Block block{x, y, writes_there ? z : results, k, step, a_row, b_row, out_.outer};
+        count += kernel_(table_, block, accesses_, row_traffic_);
         if (!out_is_contiguous_) routines().copy(result_, results, ptrdiff_t(result_), z, out_.inner, k);
         if (buffers_result_) routines().copy_bytes(results, z, k * result_, true);
       }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "plan/cuts.h"
+#include "plan/singles.h"
 #include "plan/traversal.h"
 
 namespace minuend {
@@ -27,14 +28,15 @@ class Tiles : public KernelTraversal {
     int found = -1;
     ptrdiff_t farthest = 0;
     for (int d = 0; d < inner; ++d) {
-      auto consider = [&](const ptrdiff_t* s) {
+      auto consider = [&](const ptrdiff_t* s, const ptrdiff_t* other) {
         // What is broadcast along the dim in between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
         if (!runs_across(s[d], s[inner], item) || repeats || !pays(work, d, s[d], s[inner])) return;
+        if (is_read_singly(work, d, s, other)) return;
         if (const ptrdiff_t distance = std::abs(s[inner]); distance > farthest) found = d, farthest = distance;
       };
-      consider(l.a);
-      consider(l.b);
+      consider(l.a, l.b);
+      consider(l.b, l.a);
     }
     return found;
   }
@@ -92,10 +94,12 @@ class Tiles : public KernelTraversal {
   static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
   static constexpr size_t kLarge = 4;             // bytes of an element that is sooner read one by one
   static constexpr size_t kFarthest = 4096;       // bytes from column to column of a few rows
+  static constexpr size_t kLinesInL1 = 256;       // beside other ones
   static constexpr size_t kTlbPages = 1024;          // that the TLB holds
   static constexpr size_t kSecondCache = 1 << 20;  // bytes
   static constexpr ptrdiff_t kClose = 32;         // bytes from row to row of what is transposed
   static constexpr size_t kRowsInBuffer = 128;        // rows that are gathered before they are transposed
+  static constexpr size_t kLeastReversed = 16;    // rows and columns, or a cache line: behind tiles nothing is written
   static constexpr size_t kLongest = 1024;        // rows or columns of a tile
 
   // Whether an operand with such strides runs across rows: several of its elements down a column share a cache line,
@@ -116,6 +120,29 @@ class Tiles : public KernelTraversal {
     if (columns < kFew) return columns < rows && is_joined(work, outer);
     const size_t most = item < 8 && rows > item / 2 ? kFarthest : kFew * item;
     return columns >= kMany && 2 * item < distance && distance <= most;  // stride 2 is read without a buffer
+  }
+
+  // Whether both operands are sooner read one element at a time: the other one would have to be gathered, and the lines
+  // of this one's columns stay in L1 from row to row. With elements of 4 and 8 bytes that is 1.1 to 4 times as fast.
+  // Small ones, whose tiles take less, are gathered by registers where they are near. Columns that share a few sets of
+  // L1 took up to six times as long; few columns that are no whole registers of 16 bytes up to 1.4 times. Not inlined,
+  // or small work, which is not of this kind, takes 1.1 times as long.
+  __attribute__((noinline)) static bool is_read_singly(const Work& work, int outer, const ptrdiff_t* s,
+                                                       const ptrdiff_t* other) {
+    const Layout& l = work.layout;
+    const int inner = l.rank - 1;
+    const auto item = ptrdiff_t(item_size(work.element));
+    const size_t columns = l.size[inner];
+    const bool gathered_fast = item < ptrdiff_t(kLarge) || other[outer] == other[inner] * ptrdiff_t(columns);
+    if (other[inner] == 0 || other[inner] == item || runs_across(other[outer], other[inner], item) ||
+        (gathered_fast && !is_far(other[inner])) || (columns < kFew && columns % (16 / size_t(item)) != 0)) {
+      return false;
+    }
+    size_t lines = 1;
+    for (int d = outer + 1; d <= inner; ++d) lines *= s[d] == 0 ? 1 : l.size[d];
+    const Strides a{l.a[inner - 1], l.a[inner]}, b{l.b[inner - 1], l.b[inner]};
+    return lines <= kLinesInL1 && reads_singles(work, columns, a, b) &&
+           lines_in_a_set(s[inner], columns) <= kWaysOfL1;
   }
 
   // How many cache lines at such a distance in bytes stay cached: the TLB holds their pages, and L2 the lines, which
@@ -285,11 +312,20 @@ class Tiles : public KernelTraversal {
     return {to.bytes, ptrdiff_t(width)};
   }
 
+  // Rows from columns that run backwards: these are read forwards, and the rows are written from the last to the first.
+  // That is 1.1 to 1.4 times as fast as gathering columns.
+  void transpose_backwards(const char* first, ptrdiff_t inner, char* last_row, size_t width, const Tile& s) const {
+    routines().transpose(item_, first, inner, last_row, size_t(0) - width, s.rows, s.columns);
+  }
+
   // Rows from columns. Columns with a stride are gathered first, a few at a time; the last few together with some of
   // those before, because what is transposed is as wide as a register.
   void transpose_tile(const char* p, ptrdiff_t outer, ptrdiff_t inner, char* to, const Tile& s) const {
     const size_t width = pitch_ * item_;
     if (is_contiguous(outer)) return routines().transpose(item_, p, inner, to, width, s.rows, s.columns);
+    if (is_contiguous(-outer) && std::min(s.rows, s.columns) >= std::min(kCacheLine / item_, kLeastReversed)) {
+      return transpose_backwards(p - ptrdiff_t((s.rows - 1) * item_), inner, to + (s.rows - 1) * width, width, s);
+    }
     alignas(64) char buffer[kBuffer];
     for (size_t r = 0; r < s.rows; r += kRowsInBuffer) {
       const size_t rows = std::min(kRowsInBuffer, s.rows - r), columns = std::min(kBuffer / (rows * item_), s.columns);
