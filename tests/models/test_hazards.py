@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -294,3 +295,12 @@ def test_tract_still_computes_einsum_together_with_a_subtraction(tract: Runtime)
     assert isinstance(together, list)
     assert isinstance(product, list)
     assert (together[0] != x - product[0]).any()
+
+
+@pytest.mark.parametrize(("dtype", "nan", "negative"), [("bfloat16", 32641, 32768), ("float16", 31745, 32768)])
+def test_a_signalling_nan_among_constants_warns_of_nothing(dtype: str, nan: int, negative: int) -> None:
+    constants = f"<{dtype}[2] k = {{0, {nan}}}, {dtype}[2] m = {{{negative}, {nan}}}>"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = verdicts(f"({dtype}[2] x) => ({dtype}[2] y) {constants} {{ d = Sub(x, k) y = Sub(d, m) }}")
+    assert found

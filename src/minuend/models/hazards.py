@@ -62,7 +62,8 @@ class Hazards:
 
     def of(self, index: int, operands: Sequence[Range]) -> frozenset[str]:
         """Return the kinds of a node whose operands can hold some values."""
-        return frozenset(self._found(index, operands))
+        with np.errstate(invalid="ignore"):  # which NumPy warns of where narrow floats that are NaN are compared
+            return frozenset(self._found(index, operands))
 
     def _found(self, index: int, operands: Sequence[Range]) -> Iterator[str]:
         operator, inputs, outputs = self.flow.steps[index]
