@@ -217,7 +217,23 @@ def test_a_recipe_in_onnx_gives_the_contracts_numbers(recipe, dtype, overflow, r
             got = answered(runtime, "onnx", model, b"", dtype, a, b, constants)
             assert not isinstance(got, str), got
             wrong |= wrong_classes(dtype, got, want, classes)
+        for place in one_constant(dtype, constants, a, b):
+            own = [codes[place][0] if constants == side else codes[place] for codes, side in ((a, "A"), (b, "B"))]
+            operands = [np.asarray(codes) for codes in own]
+            model = onnx_model(recipe, dtype, *operands, constants)
+            got = answered(runtime, "onnx", model, b"", dtype, *operands, constants)
+            wrong |= wrong_classes(dtype, got, want[place], classes[place])
         check(recipe, runtime_name, dtype, constants, wrong)
+
+
+def one_constant(dtype, constants, a, b):
+    """Where one of a few numbers is the constant operand: runtimes join operators with one number that arrays keep."""
+    if constants not in ("A", "B") or not TYPES[dtype].is_integer:
+        return []
+    codes = a if constants == "A" else b
+    numbers, counts = np.unique(codes, return_counts=True)
+    numbers = numbers[counts == counts.max()]  # those that meet every other one
+    return [codes == numbers[int(part * (len(numbers) - 1))] for part in (0.1, 0.4, 0.6, 0.9)]
 
 
 @pytest.mark.parametrize(("recipe", "dtype", "overflow"), IR_CASES)
