@@ -107,13 +107,14 @@ Moved moved(const Work& work, bool by_lines) {
 // machine's own, above for a server's, which many programs share.
 //
 //   last cache    work                              bytes                      measured reason
+//   64 MiB        any, on AMD                       1/2 of it, 4 MiB at least  above, Zen 4 streams up to twice as fast
 //   64 MiB        any                               3/4 of it, 4 MiB at least  the rest belongs to others
 //   larger        reads                             twice L2, 4 MiB at least   it is no faster than memory
 //   larger        hardly reads (1 byte in 8)        1/12 of it                 what is only written stays there
 //   larger        streams by way of a buffer        1/4 of it                  all is written twice
 size_t stream_threshold(bool reads, bool twice) {
   const size_t own = kCaches.l2, last = kCaches.l3;
-  if (last <= kLargestOwnCache) return std::max(last / 4 * 3, kLeastStreamed);
+  if (last <= kLargestOwnCache) return std::max(last / 4 * (kIsAmd ? 2 : 3), kLeastStreamed);
   if (twice) return last / kTwiceShare;
   return std::max(reads ? 2 * own : last / kServerShare, kLeastStreamed);
 }
@@ -122,10 +123,10 @@ size_t stream_threshold(bool reads, bool twice) {
 //
 //   condition                                     traffic    measured reason
 //   48 KiB or less                                in_l1      prefetching what is there costs more than it gives
-//   stream_threshold() or less, on AMD, and half  in_l1      Zen 4 prefetches by itself: up to 1.3 times as fast, and
-//   the last cache or less, or hardly read                   twice as fast where there is little but a result
-//   stream_threshold() or less; on AMD with what  in_cache   a store that misses L1 waits for its line; beside strided
-//   lies between strided elements                            operands streaming takes up to 0.7 of the time, on Zen 4
+//   stream_threshold() or less, on AMD, with      in_l1      Zen 4 prefetches by itself: up to 1.3 times as fast, and
+//   what lies between strided elements                       twice as fast where there is little but a result; above,
+//                                                            streaming takes 0.5 to 0.8 of the time, strided or not
+//   stream_threshold() or less                    in_cache   a store that misses L1 waits for its line
 //   in place                                      beyond     the result's lines are in the caches anyway
 //   odd addresses, up to a higher threshold       beyond     streaming them takes a buffer
 //   odd addresses, on AMD                         beyond     it costs Zen 4 more than lines that are read: 1.1 times
@@ -137,9 +138,7 @@ Traffic choose_traffic(const Views& views, const Moved& own, const Moved& lines,
   if (bytes <= kL1) return Traffic::in_l1;
   const bool reads = own.read > own.written / kHardlyRead;
   const bool is_across = reinterpret_cast<uintptr_t>(views.out) % result != 0;
-  if (sum(kIsAmd ? lines : own) <= stream_threshold(reads, false)) {
-    return kIsAmd && (!reads || bytes <= kCaches.l3 / 2) ? Traffic::in_l1 : Traffic::in_cache;
-  }
+  if (sum(kIsAmd ? lines : own) <= stream_threshold(reads, false)) return kIsAmd ? Traffic::in_l1 : Traffic::in_cache;
   const bool is_stored = is_across && (kIsAmd || bytes <= stream_threshold(reads, true));
   return in_place || is_stored ? Traffic::beyond : Traffic::streamed;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "plan/singles.h"
 #include "plan/traversal.h"
@@ -19,10 +20,15 @@ class Planes : public KernelTraversal {
     if (work.policy == Policy::count || has_long_rows(work)) return -1;
     const auto item = ptrdiff_t(result_size(work.element, work.policy));
     const size_t most = std::min(kMost, kMostBytes / item_size(work.element));
+    const size_t most_shared = std::min(kMostRows, kBuffer / kLeast / item_size(work.element));
+    auto is_small = [&](int d, size_t inside) {
+      const bool shares = shares_lines(l.a, d, l.rank) || shares_lines(l.b, d, l.rank);
+      return inside <= most || (inside <= most_shared && shares);
+    };
     int found = -1;
     size_t inside = 1;  // elements
-    for (int d = l.rank - 1; d >= 0 && inside <= most && l.out[d] == ptrdiff_t(inside) * item; --d) {
-      if (d <= l.rank - 3 && l.size[d] >= kLeast) found = d;
+    for (int d = l.rank - 1; d >= 0 && inside <= kMostRows && l.out[d] == ptrdiff_t(inside) * item; --d) {
+      if (d <= l.rank - 3 && l.size[d] >= kLeast && is_small(d, inside)) found = d;
       inside *= l.size[d];
     }
     return found;
@@ -58,7 +64,15 @@ class Planes : public KernelTraversal {
  private:
   static constexpr size_t kLeast = 8;  // planes
   static constexpr size_t kLeastCall = 256;  // bytes
-  static constexpr size_t kMost = 128, kMostBytes = 512;  // elements of a plane
+  static constexpr size_t kMost = 128, kMostBytes = 512;  // of a plane: elements, and their bytes
+  static constexpr size_t kMostRows = 512;                // elements of one whose lines are shared
+
+  // Whether planes share cache lines, which the elements of a plane do not: as many planes as share them are gathered
+  // together, in up to 0.6 of the time.
+  static bool shares_lines(const ptrdiff_t* s, int d, int rank) {
+    const auto line = ptrdiff_t(kCacheLine);
+    return s[d] != 0 && std::abs(s[d]) <= line / 2 && std::abs(s[rank - 1]) >= line && std::abs(s[rank - 2]) >= line;
+  }
 
   // Whether planes are rows enough for a call of the kernel each, which reads their elements one at a time: 1.4 to 1.7
   // times as fast as gathering both operands.
@@ -88,7 +102,7 @@ class Planes : public KernelTraversal {
 
     ptrdiff_t outer, inner;  // bytes
     size_t n, rows = 1;
-    ptrdiff_t row[kMost];  // offset of each, in bytes
+    ptrdiff_t row[kMostRows];  // offset of each, in bytes
   };
 
   const char* bring(const char* p, const Operand& s, Access access, size_t planes, Gathered& to) const {

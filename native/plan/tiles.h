@@ -32,7 +32,7 @@ class Tiles : public KernelTraversal {
         // What is broadcast along the dim in between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
         if (!runs_across(s[d], s[inner], item) || repeats || !pays(work, d, s[d], s[inner])) return;
-        if (is_read_singly(work, d, s, other)) return;
+        if (is_read_singly(work, d, s, other) || is_low(work, d, s, other)) return;
         if (const ptrdiff_t distance = std::abs(s[inner]); distance > farthest) found = d, farthest = distance;
       };
       consider(l.a, l.b);
@@ -143,6 +143,18 @@ class Tiles : public KernelTraversal {
     const Strides a{l.a[inner - 1], l.a[inner]}, b{l.b[inner - 1], l.b[inner]};
     return lines <= kLinesInL1 && reads_singles(work, columns, a, b) &&
            lines_in_a_set(s[inner], columns) <= kWaysOfL1;
+  }
+
+  // Whether tiles are lower than those that registers transpose, or hardly higher, beside an operand that is read as it
+  // lies: then rows are sooner read one element at a time, of 4 bytes in 0.3 to 0.8 and of 8 in 0.7 to 0.9 of the time.
+  static bool is_low(const Work& work, int outer, const ptrdiff_t* s, const ptrdiff_t* other) {
+    const Layout& l = work.layout;
+    const int inner = l.rank - 1;
+    const size_t item = item_size(work.element), rows = l.size[outer], side = kCacheLine / item;
+    const bool is_one = other[inner] == 0 || other[inner] == ptrdiff_t(item);
+    const bool low = item == 4 ? rows < side : item == 8 && rows > side && rows < side + side / 2;
+    return low && is_one && outer < inner - 1 && s[outer] == ptrdiff_t(item) && l.size[inner] >= kFew &&
+           l.size[inner] <= kMany;
   }
 
   // How many cache lines at such a distance in bytes stay cached: the TLB holds their pages, and L2 the lines, which
