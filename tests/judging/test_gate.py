@@ -22,10 +22,11 @@ from command_line import run
 pytest.importorskip("onnx")
 
 import minuend as mn
-from minuend.cli import program, progress, requested
+from minuend.cli import program, progress
 from minuend.judging import gate
 from minuend.judging.checking import examine
 from minuend.models.searching import search
+from minuend.runtimes import registry
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import sarif
 from minuend.runtimes.report import Report
@@ -860,8 +861,8 @@ def test_what_neither_names_is_bad_use(
 def test_a_check_without_a_target_names_the_runtimes_that_are_installed(
     names: tuple[str, ...], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {"numpy", *names}  # which reads no models
-    monkeypatch.setattr(requested, "release", lambda adapter: "1.0" if found.intersection([adapter.NAME]) else None)
+    found = {"numpy", "onnx-reference", *names}  # which nobody deploys to
+    monkeypatch.setattr(registry, "release", lambda adapter: "1.0" if found.intersection([adapter.NAME]) else None)
     _, _, err = check(capfd, "wraps.onnxtxt")
     example = f", such as --target {','.join(names)} (installed here)" if names else ""
     message = (

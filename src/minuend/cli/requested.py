@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import click
 
-from minuend.errors import FileFormatError, SpecError, Unsupported
+from minuend.errors import FileFormatError, SpecError
 from minuend.judging.configuration import NAME, Config, Usual
 from minuend.judging.options import find_targets
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.registry import adapters, release
 from minuend.runtimes.target import Target
+from minuend.runtimes.targets import installed
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Requested:
                 f"{NAME} that minuend init writes"
             )
         if targets is None and not usual.targets:
-            example = f", such as --target {','.join(names)} (installed here)" if (names := _installed()) else ""
+            example = f", such as --target {','.join(names)} (installed here)" if (names := installed()) else ""
             raise click.UsageError(
                 f"no --target is given, and no targets in a {NAME} here; expected one or several{example}; minuend "
                 "targets lists all"
@@ -105,13 +104,3 @@ def _there(config: Config | None, name: str) -> str:
     """Return the path of a target's file as seen from here; a name of another kind stays as it is."""
     path = name if config is None else config.below(name)
     return path if os.path.isfile(path) else name
-
-
-def _installed() -> list[str]:
-    """The names of the installed runtimes that read models."""
-    found = []
-    for one in adapters().values():
-        with contextlib.suppress(Unsupported):  # an adapter of another package that does not say it
-            if not one.ARRAYS and release(one) is not None:
-                found.append(one.NAME)
-    return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from minuend.errors import MinuendError
 from minuend.judging.configuration import NAME
 from minuend.models.searching import search
-from minuend.runtimes import registry, targets
+from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.report import FINDINGS
@@ -96,7 +96,7 @@ def begin(path: str = NAME) -> Beginning:
         raise MinuendError(f"{path} is there already; edit it, or name another file with -o")
     home = os.path.dirname(path) or os.curdir
     found = search([home])
-    installed = _installed()
+    installed = targets.installed()
     relative = [os.path.relpath(one, home).replace(os.sep, "/") for one in found]
     return Beginning(path, tuple(_globs(relative)), tuple(found), tuple(installed) or ELSE, bool(installed))
 
@@ -107,15 +107,3 @@ def _globs(models: Sequence[str]) -> list[str]:
     if len(names) <= _MOST and not any(set("[]?*") & set(os.path.dirname(one)) for one in models):
         return list(names)
     return list(dict.fromkeys(one.partition("/")[0] for one in models))
-
-
-def _installed() -> list[str]:
-    """Return the names of the installed runtimes that run models and were measured; nobody deploys to a reference."""
-    measured = dict.fromkeys(name.partition("@")[0] for name in targets.names())
-    return [
-        name
-        for name, adapter in registry.adapters().items()
-        if name in measured
-        and not (adapter.ARRAYS or name.endswith("-reference"))
-        and registry.release(adapter) is not None
-    ]

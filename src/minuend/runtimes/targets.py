@@ -9,6 +9,7 @@ documents are silent. A release that is neither is inferred from those around it
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -272,6 +273,19 @@ def nearest(runtime: str, release: str) -> tuple[Target | None, Target | None]:
     older = [other for other in known if parts(_release(other)) < place]
     newer = [other for other in known if parts(_release(other)) > place]
     return _load(older[-1]) if older else None, _load(newer[0]) if newer else None
+
+
+def installed() -> list[str]:
+    """Return the names of the installed runtimes that run models and were measured; nobody deploys to a reference."""
+    found = []
+    for name in dict.fromkeys(one.partition("@")[0] for one in names()):
+        adapter = registry.known(name)
+        with contextlib.suppress(Unsupported):  # an adapter of another package that does not say its release
+            if adapter is None or adapter.ARRAYS or name.endswith("-reference"):
+                continue
+            if registry.release(adapter) is not None:
+                found.append(name)
+    return found
 
 
 def _installed(runtime: str) -> str:
