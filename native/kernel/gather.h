@@ -240,14 +240,42 @@ bool copy_short_rows(const StridedRows& s, size_t bytes) {
   return true;
 }
 
+// A few elements from each of many rows, a row at a time: 1.1 times the time of a column at a time, but half of it where
+// rows share so few sets of L1 that each column would read their lines again.
+template <class T, size_t n>
+void gather_few(const StridedRows& s) {
+  const char* from = s.from;
+  char* to = s.to;
+#pragma GCC unroll 4
+  for (size_t r = 0; r < s.rows; ++r, from += s.from_row_stride, to += s.to_row_stride) {
+    T row[n];
+    for (size_t i = 0; i < n; ++i) row[i] = get<T>(from + ptrdiff_t(i) * s.stride);
+    for (size_t i = 0; i < n; ++i) put<T>(to + i * sizeof(T), row[i]);
+  }
+}
+
 // A few elements from each of many rows: a column at a time, over as many rows as L1 holds, because a cache line has
 // elements of several columns.
 template <class T>
 void gather_columns(const StridedRows& s) {
   constexpr size_t kRowsInL1 = 16 << 10;  // bytes
   const size_t distance = size_t(s.stride < 0 ? -s.stride : s.stride);
-  const size_t step =
-      distance < kCacheLine ? kRowsInL1 / (s.n * distance + kCacheLine) : s.rows;  // or columns share no lines
+  constexpr ptrdiff_t kSharesSets = 2048;  // bytes from row to row, or a multiple
+  constexpr ptrdiff_t kFarRows = 48;       // bytes from row to row
+  const ptrdiff_t row = s.from_row_stride < 0 ? -s.from_row_stride : s.from_row_stride;
+  if (distance < kCacheLine ? row % kSharesSets == 0 : row >= kFarRows) {
+    if (s.n == 2) return gather_few<T, 2>(s);
+    if (s.n == 3) return gather_few<T, 3>(s);
+    if (s.n == 4) return gather_few<T, 4>(s);
+  }
+  const size_t shared = kRowsInL1 / (s.n * distance + kCacheLine);  // rows, of which columns share lines
+  size_t step = distance < kCacheLine ? shared : s.rows;
+  constexpr size_t kWay = 4096, kWays = 8;  // bytes of L1 that a line of each set takes, and lines of a set
+  const size_t spread = size_t(row) & (~size_t(row) + 1);  // the largest power of two that divides the distance
+  if (distance < kCacheLine && spread >= kWay / kWays) {
+    const size_t held = kWays * (spread < kWay ? kWay / spread : 1);  // rows
+    if (held < step) step = held;
+  }
   for (size_t r = 0; r < s.rows; r += step) {
     const size_t rows = s.rows - r < step ? s.rows - r : step;
     const char* from = s.from + ptrdiff_t(r) * s.from_row_stride;

@@ -627,8 +627,6 @@ size_t run_backwards(Trait trait, const Block& block, Accesses accesses) {
   return with_strided(accesses, run_as);
 }
 
-inline bool is_middling(ptrdiff_t stride) { return stride > kNear / 2 || stride < -kNear / 2; }
-
 inline bool gathers(Accesses accesses) { return accesses.a == Access::strided || accesses.b == Access::strided; }
 
 // Which loop strided operands have, the first line that holds:
@@ -638,8 +636,6 @@ inline bool gathers(Accesses accesses) { return accesses.a == Access::strided ||
 //   both of 3 or of 4 elements of 4 bytes        run_steps     up to 1.2 times as fast as single elements
 //   one of more than 16 bytes, and no overflow   run_singly    1.1 to 1.3 times as fast as by way of a buffer
 //   to report, nor small floats
-//   one of more than 8 bytes, of 1 byte each,    run_singly    up to 1.7 times as fast: the CPU's prefetcher follows
-//   streamed; the same                                         single loads
 //   any other                                    run_gathered  small elements are gathered by registers
 template <class Trait>
 __attribute__((noinline)) size_t run_strided(Trait trait, const Block& block, Accesses accesses, Traffic traffic) {
@@ -663,7 +659,7 @@ __attribute__((noinline)) size_t run_strided(Trait trait, const Block& block, Ac
         return streams ? run_steps<Trait, 4, true>(trait, block) : run_steps<Trait, 4, false>(trait, block);
       }
     }
-    if (is_far(a) || is_far(b) || (item == 1 && traffic == Traffic::streamed && (is_middling(a) || is_middling(b)))) {
+    if (is_far(a) || is_far(b)) {
       return streams ? run_singly<Trait, true>(block, accesses, a, b) : run_singly<Trait, false>(block, accesses, a, b);
     }
   }

@@ -10,6 +10,7 @@
 
 #include "plan/copies.h"
 #include "plan/planes.h"
+#include "plan/repeats.h"
 #include "plan/rows.h"
 #include "plan/tiles.h"
 #include "system/cpu.h"
@@ -246,8 +247,9 @@ bool is_long(const Work& work) {
 //
 //   condition                                        traversal  measured reason
 //   a contiguous row of 1,024 elements or fewer      none       planning costs more than the answer
-//   8 planes or more, each of 128 elements and 512   Planes     a call of the kernel for each short row costs more than
-//   bytes at most, in a contiguous result                       the row
+//   2 rows or more of one element of each operand    Repeats    a result is computed once for a row
+//   8 planes or more of few elements, in a           Planes     a call of the kernel for each short row costs more than
+//   contiguous result                                           the row
 //   an operand runs across the result's rows         Tiles      a row of it takes a cache line for each element, and a
 //   (Tiles::outer_dim() says when it pays)                      page for many
 //   any other                                        Rows       the kernel reads rows without a buffer
@@ -265,7 +267,8 @@ size_t execute(Work& work) {
   const Moved lines = own.read + own.written > kL1 ? moved(work, true) : own;
   const Traffic traffic = choose_traffic(work, own, lines, result_size(work.element, work.policy));
   const size_t bytes = bytes_of(work, elements);
-  if (const int dim = Planes::outer_dim(work); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
+  if (Repeats::fits(work, traffic)) return run(work, Repeats(work, traffic), bytes);
+  if (const int dim = Planes::outer_dim(work, traffic); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
   if (const int dim = Tiles::outer_dim(work); dim >= 0) {
     move_next_to_inner(work.layout, dim);
     return run(work, Tiles(work, traffic), bytes);

@@ -15,11 +15,14 @@ namespace minuend {
 class Planes : public KernelTraversal {
  public:
   // The dim that counts planes, the outermost that may; -1 where the work is not of this kind.
-  static int outer_dim(const Work& work) {
+  static int outer_dim(const Work& work, Traffic traffic) {
     const Layout& l = work.layout;
     if (work.policy == Policy::count || has_long_rows(work)) return -1;
     const auto item = ptrdiff_t(result_size(work.element, work.policy));
-    const size_t most = std::min(kMost, kMostBytes / item_size(work.element));
+    const size_t bytes = traffic == Traffic::streamed ? 2 * kMostBytes : kMostBytes;
+    const auto own = ptrdiff_t(item_size(work.element));
+    const bool copies = l.rank > 0 && l.a[l.rank - 1] == own && l.b[l.rank - 1] == own;
+    const size_t most = std::min(copies ? kMostRows : kMost, bytes / size_t(own));
     const size_t most_shared = std::min(kMostRows, kBuffer / kLeast / item_size(work.element));
     auto is_small = [&](int d, size_t inside) {
       const bool shares = shares_lines(l.a, d, l.rank) || shares_lines(l.b, d, l.rank);
@@ -65,7 +68,7 @@ class Planes : public KernelTraversal {
   static constexpr size_t kLeast = 8;  // planes
   static constexpr size_t kLeastCall = 256;  // bytes
   static constexpr size_t kMost = 128, kMostBytes = 512;  // of a plane: elements, and their bytes
-  static constexpr size_t kMostRows = 512;                // elements of one whose lines are shared
+  static constexpr size_t kMostRows = 512;                // elements of one whose rows are copied, or that shares lines
 
   // Whether planes share cache lines, which the elements of a plane do not: as many planes as share them are gathered
   // together, in up to 0.6 of the time.

@@ -32,7 +32,7 @@ class Tiles : public KernelTraversal {
         // What is broadcast along the dim in between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
         if (!runs_across(s[d], s[inner], item) || repeats || !pays(work, d, s[d], s[inner])) return;
-        if (is_read_singly(work, d, s, other) || is_low(work, d, s, other)) return;
+        if (is_read_singly(work, d, s, other) || saves_little(work, d, s, other)) return;
         if (const ptrdiff_t distance = std::abs(s[inner]); distance > farthest) found = d, farthest = distance;
       };
       consider(l.a, l.b);
@@ -94,7 +94,9 @@ class Tiles : public KernelTraversal {
   static constexpr size_t kFew = 8, kMany = 64;   // rows or columns
   static constexpr size_t kLarge = 4;             // bytes of an element that is sooner read one by one
   static constexpr size_t kFarthest = 4096;       // bytes from column to column of a few rows
-  static constexpr size_t kLinesInL1 = 256;       // beside other ones
+  static constexpr size_t kLargeStep = 16;        // bytes
+  static constexpr size_t kFarColumns = 256;      // columns whose lines L1 holds
+  static constexpr size_t kLinesInL1 = 384;       // beside other ones
   static constexpr size_t kTlbPages = 1024;          // that the TLB holds
   static constexpr size_t kSecondCache = 1 << 20;  // bytes
   static constexpr ptrdiff_t kClose = 32;         // bytes from row to row of what is transposed
@@ -145,16 +147,21 @@ class Tiles : public KernelTraversal {
            lines_in_a_set(s[inner], columns) <= kWaysOfL1;
   }
 
-  // Whether tiles are lower than those that registers transpose, or hardly higher, beside an operand that is read as it
-  // lies: then rows are sooner read one element at a time, of 4 bytes in 0.3 to 0.8 and of 8 in 0.7 to 0.9 of the time.
-  static bool is_low(const Work& work, int outer, const ptrdiff_t* s, const ptrdiff_t* other) {
+  // Whether rows are sooner read one element at a time, beside an operand that is read as it lies:
+  //
+  //   tiles                                        time of single elements
+  //   of 4 bytes, lower than registers transpose   0.3 to 0.8
+  //   of 8 bytes, hardly higher than these         0.7 to 0.9
+  //   of 2 bytes, whose columns have large steps   0.55 to 0.9; of long columns 1 to 1.2
+  static bool saves_little(const Work& work, int outer, const ptrdiff_t* s, const ptrdiff_t* other) {
     const Layout& l = work.layout;
     const int inner = l.rank - 1;
-    const size_t item = item_size(work.element), rows = l.size[outer], side = kCacheLine / item;
-    const bool is_one = other[inner] == 0 || other[inner] == ptrdiff_t(item);
+    const size_t item = item_size(work.element), rows = l.size[outer], columns = l.size[inner];
+    const size_t side = kCacheLine / item, step = size_t(std::abs(s[outer]));
+    if (other[inner] != 0 && other[inner] != ptrdiff_t(item)) return false;
+    if (item == 2) return step > kLargeStep && rows < kLongest && columns < kFarColumns;
     const bool low = item == 4 ? rows < side : item == 8 && rows > side && rows < side + side / 2;
-    return low && is_one && outer < inner - 1 && s[outer] == ptrdiff_t(item) && l.size[inner] >= kFew &&
-           l.size[inner] <= kMany;
+    return low && outer < inner - 1 && s[outer] == ptrdiff_t(item) && columns >= kFew && columns <= kMany;
   }
 
   // How many cache lines at such a distance in bytes stay cached: the TLB holds their pages, and L2 the lines, which
@@ -313,6 +320,10 @@ class Tiles : public KernelTraversal {
       return {p, outer};
     const bool is_there = joined_ && outer == 0 && to.rows >= s.rows;
     if (is_there) return {to.bytes, ptrdiff_t(width)};
+    if (outer == 0 && !joined_) {  // one row for all
+      routines().gather(item_, {p, to.bytes, inner, s.columns});
+      return {to.bytes, 0};
+    }
     if (inner == 0) {
       routines().repeat_each(item_, p, outer, to.bytes, s.rows, s.columns);
     } else if (is_transposed(outer, inner)) {

@@ -91,3 +91,70 @@ def test_planes_that_share_cache_lines(dtype):
             for other in (numbers(dtype, (1, rows, 1), 2), numbers(dtype, (planes, 1, columns), 3)):
                 assert np.array_equal(mn.subtract(a, other, out=out), np.subtract(a, other))
                 assert np.array_equal(mn.subtract(other, a, out=out), np.subtract(other, a))
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 26, 64, 130, 1025, 9000])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_element_of_each_operand_for_a_row(dtype, n):
+    for rows in (2, 3, 8, 600):
+        column = numbers(dtype, (rows, 3), 1)
+        for a in (column[:, :1], np.ascontiguousarray(column[:, :1]), column[::-1, 1:2], column[:1, :1]):
+            for b in (column[:, 2:], column[1:2, 2:]):
+                x, y = (np.broadcast_to(one, (2, rows, n)) for one in (a, b))
+                out = np.zeros((2, rows, n + 1), dtype)
+                for place in (np.zeros((2, rows, n), dtype), out[:, :, 1:]):
+                    assert np.array_equal(mn.subtract(x, y, out=place), np.subtract(x, y))
+
+
+@pytest.mark.parametrize("policy", ["saturate", "error", "widen"])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
+def test_one_element_of_each_operand_for_a_row_with_each_policy(dtype, policy):
+    a, b = numbers(dtype, (700, 1), 1) // 4 + 60, numbers(dtype, (700, 1), 2) // 4
+    x, y = np.broadcast_to(a, (700, 33)), np.broadcast_to(b, (700, 33))
+    want = np.subtract(x.astype("int64"), y.astype("int64"))
+    assert np.array_equal(mn.subtract(x, y, overflow=policy).astype("int64"), want)
+    a[300], b[300] = np.iinfo(dtype).min, 3
+    if policy == "error":
+        with pytest.raises(mn.OverflowFound, match=r"^33 of 23100 .* index \(300, 0\)"):
+            mn.subtract(x, y, overflow=policy)
+    elif policy == "saturate":
+        assert (mn.subtract(x, y, overflow=policy)[300] == np.iinfo(dtype).min).all()
+
+
+def test_one_element_of_each_operand_for_a_row_past_the_caches():
+    for n in (5, 100, 3000):
+        a, b = numbers("float32", (LARGE // 4 // n, 1), 1), numbers("float32", (1, 1), 2)
+        x, y = np.broadcast_to(a, (len(a), n)), np.broadcast_to(b, (len(a), n))
+        out = off_lines("float32", (len(a), n), 3)
+        assert np.array_equal(mn.subtract(x, y, out=out), np.subtract(x, y))
+
+
+@pytest.mark.parametrize("distance", [512, 1024, 2048, 4096, 4160])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_few_elements_of_rows_that_share_sets_of_the_cache(dtype, distance):
+    item = np.dtype(dtype).itemsize
+    memory = numbers(dtype, (300, distance // item), 1)
+    for n in (2, 3, 4, 5, 8, 13, 16):
+        for step in (2, 3, -2, 128 // item):
+            a = memory[:, : n * abs(step)][:, ::step][:, :n]
+            for other in (numbers(dtype, a.shape, 2), numbers(dtype, (300, 1), 3)):
+                assert np.array_equal(mn.subtract(a, other), np.subtract(a, other))
+                assert np.array_equal(mn.subtract(other, a), np.subtract(other, a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_planes_of_rows_that_are_copied(dtype):
+    for planes, rows, columns in ((40, 20, 14), (9, 5, 60), (100, 3, 170)):
+        a, b = numbers(dtype, (planes, rows, columns + 1), 1)[:, :, :-1], numbers(dtype, (rows, planes, columns), 2)
+        out = np.zeros(a.shape, dtype)
+        for other in (b.transpose(1, 0, 2), b[:, 0]):
+            assert np.array_equal(mn.subtract(a, other, out=out), np.subtract(a, other))
+
+
+def test_columns_with_large_steps():
+    for rows, columns, step in ((276, 78, 9), (1023, 255, 16), (40, 300, 12)):
+        memory = numbers("uint16", (columns, rows * step), 1)
+        plain, out = numbers("uint16", (rows, columns), 2), np.zeros((rows, columns), "uint16")
+        for across in (memory[:, ::step].T, memory[::-1, ::-step].T):
+            assert np.array_equal(mn.subtract(across, plain, out=out), np.subtract(across, plain))
+            assert np.array_equal(mn.subtract(plain[:, :1], across, out=out), np.subtract(plain[:, :1], across))
