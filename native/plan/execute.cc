@@ -269,7 +269,7 @@ size_t execute(Work& work) {
   const size_t bytes = bytes_of(work, elements);
   if (Repeats::fits(work, traffic)) return run(work, Repeats(work, traffic), bytes);
   if (const int dim = Planes::outer_dim(work, traffic); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
-  if (const int dim = Tiles::outer_dim(work); dim >= 0) {
+  if (const int dim = Tiles::outer_dim(work, traffic); dim >= 0) {
     move_next_to_inner(work.layout, dim);
     return run(work, Tiles(work, traffic), bytes);
   }

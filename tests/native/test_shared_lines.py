@@ -158,3 +158,15 @@ def test_columns_with_large_steps():
         for across in (memory[:, ::step].T, memory[::-1, ::-step].T):
             assert np.array_equal(mn.subtract(across, plain, out=out), np.subtract(across, plain))
             assert np.array_equal(mn.subtract(plain[:, :1], across, out=out), np.subtract(plain[:, :1], across))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int32", "float64"])
+def test_transposes_beside_far_elements_past_the_caches(dtype):
+    item = np.dtype(dtype).itemsize
+    step = 48 // item
+    rows, columns = 83, LARGE // 48 // 83 + 1
+    far = numbers(dtype, (rows, columns * step), 1)
+    across, out = numbers(dtype, (columns, rows), 2).T, np.zeros((rows, columns), dtype)
+    for a in (far[:, ::step], far.reshape(-1)[::-step].reshape(rows, columns)):
+        assert np.array_equal(mn.subtract(a, across, out=out), np.subtract(a, across))
+        assert np.array_equal(mn.subtract(across, a, out=out), np.subtract(across, a))
