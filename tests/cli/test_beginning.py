@@ -13,6 +13,7 @@ pytest.importorskip("onnx")
 
 from minuend.judging import beginning
 from minuend.judging.configuration import parse
+from minuend.runtimes import targets
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -24,7 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(EXAMPLES / "bgsub.onnx", tmp_path / "exports")
     shutil.copy(EXAMPLES / "legacy_axis.onnxtxt", tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(beginning, "_installed", lambda: ["onnxruntime-cpu", "openvino-cpu"])
+    monkeypatch.setattr(targets, "installed", lambda: ["onnxruntime-cpu", "openvino-cpu"])
     return tmp_path
 
 
@@ -85,7 +86,7 @@ def test_another_file_is_for_the_models_of_its_folder(capfd: pytest.CaptureFixtu
 def test_without_a_runtime_the_most_usual_ones_are_named(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beginning, "_installed", list)
+    monkeypatch.setattr(targets, "installed", list)
     assert run(capfd, "init")[1] == (
         "minuend.toml: 2 models on onnxruntime-cpu and openvino-cpu\n"
         "no runtime that runs models is installed here; the targets are the most usual ones\n"
@@ -115,7 +116,7 @@ def test_of_many_folders_those_at_the_top_are_named(tmp_path: Path, monkeypatch:
 
 def test_installed_runtimes_are_those_that_run_models() -> None:
     pytest.importorskip("onnxruntime")
-    names = beginning._installed()
+    names = targets.installed()
     assert "onnxruntime-cpu" in names
     assert not {"numpy", "onnx-reference"} & set(names)
 

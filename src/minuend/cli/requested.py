@@ -11,9 +11,9 @@ import click
 from minuend.errors import FileFormatError, SpecError
 from minuend.judging.configuration import NAME, Config, Usual
 from minuend.judging.options import find_targets
+from minuend.runtimes import targets as all_targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.target import Target
-from minuend.runtimes.targets import installed
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ class Requested:
                 f"{NAME} that minuend init writes"
             )
         if targets is None and not usual.targets:
-            example = f", such as --target {','.join(names)} (installed here)" if (names := installed()) else ""
+            example = (
+                f", such as --target {','.join(names)} (installed here)" if (names := all_targets.installed()) else ""
+            )
             raise click.UsageError(
                 f"no --target is given, and no targets in a {NAME} here; expected one or several{example}; minuend "
                 "targets lists all"
