@@ -15,7 +15,8 @@ class Repeats : public KernelTraversal {
     const Layout& l = work.layout;
     const int row = l.rank - 1;
     const size_t item = result_size(work.element, work.policy);
-    if (l.rank < 2 || l.a[row] != 0 || l.b[row] != 0 || work.policy == Policy::count) return false;
+    if (l.rank < 2 || l.a[row] != 0 || l.b[row] != 0) return false;
+    if (report_of(work.element, work.policy) == Report::count) return false;  // each copy counts
     const size_t bytes = l.size[row] * item;
     return l.out[row] == ptrdiff_t(item) && l.out[row - 1] == ptrdiff_t(bytes) && l.size[row - 1] >= kLeast &&
            (traffic != Traffic::streamed || bytes <= kBuffer / 2);

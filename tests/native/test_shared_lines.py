@@ -114,7 +114,7 @@ def test_one_element_of_each_operand_for_a_row_with_each_policy(dtype, policy):
     want = np.subtract(x.astype("int64"), y.astype("int64"))
     assert np.array_equal(mn.subtract(x, y, overflow=policy).astype("int64"), want)
     a[300], b[300] = np.iinfo(dtype).min, 3
-    if policy == "error":
+    if policy == "error" or (policy == "widen" and dtype == "int64"):
         with pytest.raises(mn.OverflowFound, match=r"^33 of 23100 .* index \(300, 0\)"):
             mn.subtract(x, y, overflow=policy)
     elif policy == "saturate":
