@@ -272,10 +272,10 @@ void gather_columns(const StridedRows& s) {
   }
   const size_t shared = kRowsInL1 / (s.n * distance + kCacheLine);  // rows, of which columns share lines
   size_t step = distance < kCacheLine ? shared : s.rows;
-  constexpr size_t kWay = 4096, kWays = 8;  // bytes of L1 that a line of each set takes, and lines of a set
+  constexpr size_t kWay = 4096;  // bytes of L1 that a line of each set takes
   const size_t spread = size_t(row) & (~size_t(row) + 1);  // the largest power of two that divides the distance
-  if (distance < kCacheLine && spread >= kWay / kWays) {
-    const size_t held = kWays * (spread < kWay ? kWay / spread : 1);  // rows
+  if (distance < kCacheLine && spread >= kWay / kWaysOfL1) {
+    const size_t held = kWaysOfL1 * (spread < kWay ? kWay / spread : 1);  // rows
     if (held < step) step = held;
   }
   for (size_t r = 0; r < s.rows; r += step) {

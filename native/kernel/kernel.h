@@ -11,6 +11,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as l
 namespace minuend {
 
 constexpr size_t kCacheLine = 64;  // bytes
+constexpr size_t kWaysOfL1 = 8;  // lines that a set holds on Zen 4; on others more
 
 // Each has a functor in kernel/operators/, which says all that is particular to it; the names are Python's, in
 // Operator.kernel.

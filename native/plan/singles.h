@@ -12,7 +12,6 @@ struct Strides {
 
 // The most of n lines, at such a distance, that share a set of L1; counted up to one more than a set holds.
 size_t lines_in_a_set(ptrdiff_t distance, size_t n);
-constexpr size_t kWaysOfL1 = 8;  // lines that a set holds on Zen 4; on others more
 
 // Whether rows of n elements are sooner read one element at a time than gathered into a buffer. That takes an operand
 // whose elements are far apart.
