@@ -7,7 +7,7 @@ Python users expect those, so that ``except ValueError`` keeps working.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 # ---- values in messages ---------------------------------------------------------------------------------------
@@ -93,6 +93,19 @@ class MinuendError(Exception):
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(readable(one) if isinstance(one, str) else one for one in arguments))
+
+    def __reduce__(self) -> tuple[Callable[..., MinuendError], tuple[object, ...]]:
+        """Errors go from one process to another, as in a pool of processes or on a cluster, with all that they say."""
+        return _as_before, (type(self), self.args, self.__dict__)
+
+
+def _as_before(
+    kind: type[MinuendError], arguments: tuple[object, ...], attributes: Mapping[str, object]
+) -> MinuendError:
+    """Return an error that another process raised, without its message being made again."""
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 class SpecError(MinuendError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import pickle
 import subprocess
 import sys
 
@@ -14,7 +15,8 @@ import pytest
 
 import minuend as mn
 from minuend.core.elements import TYPES, by_scalar_type
-from minuend.errors import DTypeError, OverflowFound, ShapeError, SpecError
+from minuend.errors import DTypeError, MinuendError, OverflowFound, ShapeError, SpecError
+from minuend.operators import OPERATORS
 
 PLACES = ("a", "b")
 
@@ -330,3 +332,16 @@ for args in ((np.arange(3.), {operand}), ({operand}, np.arange(3.))):
 def test_overflows_are_not_counted_of_shapes_that_do_not_join(dtype):
     with pytest.raises(ShapeError, match=r"shapes \(3,\) and \(4,\) do not broadcast"):
         mn.count_overflows(np.zeros(3, dtype), np.zeros(4, dtype))
+
+
+def test_errors_and_operators_go_to_another_process_with_all_that_they_say() -> None:
+    with pytest.raises(ShapeError) as shapes:
+        mn.subtract(np.zeros(3), np.zeros(4))
+    with pytest.raises(OverflowFound) as overflow:
+        mn.subtract(np.uint8([1]), np.uint8([2]), overflow="error")
+    for error in (shapes.value, overflow.value, SpecError("rule", "text", where="place"), MinuendError("text")):
+        there = pickle.loads(pickle.dumps(error))
+        assert type(there) is type(error)
+        assert (str(there), vars(there)) == (str(error), vars(error))
+    for operator in OPERATORS.values():
+        assert pickle.loads(pickle.dumps(operator)) is operator

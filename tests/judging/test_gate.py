@@ -23,6 +23,7 @@ pytest.importorskip("onnx")
 
 import minuend as mn
 from minuend.cli import program, progress
+from minuend.forked import CAN_FORK
 from minuend.judging import gate
 from minuend.judging.checking import examine
 from minuend.models.searching import search
@@ -205,7 +206,39 @@ def test_two_hundred_models_show_a_bar_to_a_terminal_alone(
     monkeypatch.setattr(progress.Bar, "__call__", lambda _, done, total: calls.append((done, total)))
     status, out, err = check(capfd, "many --target onnxruntime-cpu")
     assert (status, len(out.splitlines()), err) == (0, 203, "")
-    assert calls == [(i, 200) for i in range(200)]
+    assert calls[0] == (0, 200)
+    assert calls[-1] == (200, 200)
+    assert calls == sorted(calls)
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are not copied here")
+def test_many_models_are_judged_in_several_processes_and_nothing_tells(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "many").mkdir()
+    bodies = (WRAPS, FLOAT, NONE, POSITIONS, "no model", text("d = Neg(b) c = Sub(a, d)", "float"))
+    for i in range(200):
+        (here / "many" / f"{i:03}.onnxtxt").write_text(bodies[i * i % len(bodies)])
+    (here / "minuend.toml").write_text(
+        '[assume]\npositions = "0..9"\nnowhere = "1"\n[[model]]\npath = "many/01?.onnxtxt"\ntolerate = []\n'
+        '[[accept]]\nmodel = "many/*"\ntarget = "openvino-cpu"\nnode = "diff"\nreason = "known"\n'
+    )
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr("minuend._native.get_num_threads", lambda threads=threads: threads)
+        command = "many . --target openvino-cpu,onnxruntime-cpu --sarif o.sarif --junit j.xml"
+        found.append((check(capfd, command), report(capfd, f"{command} --tolerate none"), files("o.sarif", "j.xml")))
+        for one in ("o.sarif", "j.xml"):
+            os.remove(one)
+    assert found[0] == found[1]
+    (status, out, _), (_, data), _ = found[0]
+    assert status == 2
+    assert "no model that was checked has an input or a value\n'nowhere'" in out
+    assert len(data["models"]) == 204
+
+
+def files(*paths: str) -> list[bytes]:
+    return [Path(path).read_bytes() for path in paths]
 
 
 @pytest.mark.usefixtures("here")

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from minuend import _native
 from minuend.errors import FileFormatError, MinuendError, SpecError, shown
+from minuend.forked import results
 from minuend.judging.checking import examine
 from minuend.judging.configuration import (
     WHOLE,
@@ -174,54 +176,95 @@ def check_models(
         for target in judging.targets:
             installed(target)
     names = tuple(target.name for target in judging.targets)
-    beyond = Beyond(judging.assumed)
-    looked: list[Looked] = []
-    equal: dict[Hashable, tuple[Tolerances, Report]] = {}
-    sources: dict[str, None] = {}
-    for i, path in enumerate(paths):
-        progress(i, len(paths))
-        config = configs.of(path)
+    own = [configs.of(path) for path in paths]
+    for config in own:
         if config is not None:
             check_targets(config, names)
-            sources[config.path] = None
-        sources[path] = None
-        try:
-            model = open_model(path)
-            sources.update(dict.fromkeys(model.sources()))
-            tolerate = judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
-            own = replace(judging, assumed=beyond.of(path, model, config), tolerate=tolerate)
-            with own.limits.applied():
-                looked.append(_examined(model, own, path, advise, equal))
-        except (MinuendError, OSError, MemoryError, RecursionError) as error:
-            if len(paths) == 1:
-                raise
-            looked.append(_unread(path, error))
+    processes = _processes(len(paths), judging)
+    step = _TOGETHER if processes > 1 else 1
+    models = list(zip(paths, own, strict=True))
+    looking = _Looking(judging=judging, advise=advise, alone=len(paths) == 1)
+    beyond = Beyond(judging.assumed)
+    looked: list[Looked] = []
+    sources: dict[str, None] = {}
+    progress(0, len(paths))
+    for some in results(looking, [models[i : i + step] for i in range(0, len(paths), step)], processes):
+        looked += some.looked
+        sources |= some.sources
+        beyond.add(some.beyond)
+        progress(len(looked), len(paths))
     notes = (*beyond.notes(paths, any(isinstance(one, Unread) for one in looked)), *_not_taken(configs))
     (operator,) = judging.operators
     gate = Gate(models=tuple(looked), targets=names, notes=notes, sources=tuple(sources), operator=operator)
     return accepted(gate, configs)
 
 
-def _examined(
-    model: Model,
-    judging: Judging,
-    path: str,
-    advise: Callable[[Report, Model, Judging], Report],
-    equal: dict[Hashable, tuple[Tolerances, Report]],
-) -> Report:
-    """Judge a model, or take what was found of an equal one: folders hold copies.
+_TOGETHER = 16
+"""Models that a process judges before it is given more."""
 
-    Args:
-        model, judging, path, advise: as of :func:`check_models`. equal: what was found so far, for what was tolerated.
+_WORTH = 64
+"""Models for which another process is worth its start."""
+
+
+def _processes(models: int, judging: Judging) -> int:
+    """Return how many processes judge models; what runs them is in processes of its own."""
+    return 1 if judging.runs is not None else min(_native.get_num_threads(), models // _WORTH)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What came of some models.
+
+    Attributes:
+        looked: of each. sources: the files that they name, and those about them.
+        beyond: what is known of their values.
     """
-    state = None if judging.runs is not None else state_of(model, judging.assumed, judging.operators)
-    tolerate = judging.tolerate or Tolerances()
-    if state is not None and state in equal and equal[state][0] == tolerate:
-        return replace(equal[state][1], title=path)
-    report = advise(examine(model, judging, path), model, judging)
-    if state is not None and report.findings:
-        equal[state] = tolerate, report
-    return report
+
+    looked: list[Looked]
+    sources: dict[str, None]
+    beyond: Beyond
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looking:
+    """Judges models one after the other, in this process or in a copy of it.
+
+    Attributes:
+        judging, advise: as of :func:`check_models`. alone: whether there is one model in all.
+        equal: what was found so far, for what was tolerated: folders hold copies.
+    """
+
+    judging: Judging
+    advise: Callable[[Report, Model, Judging], Report]
+    alone: bool
+    equal: dict[Hashable, tuple[Tolerances, Report]] = field(default_factory=dict)
+
+    def __call__(self, models: Sequence[tuple[str, Config | None]]) -> _Judged:
+        """Judge models, each with the file about it."""
+        found = _Judged([], {}, Beyond(self.judging.assumed))
+        for path, config in models:
+            found.sources.update(dict.fromkeys((*([config.path] if config is not None else []), path)))
+            try:
+                model = open_model(path)
+                found.sources.update(dict.fromkeys(model.sources()))
+                found.looked.append(self._report(path, model, config, found.beyond))
+            except (MinuendError, OSError, MemoryError, RecursionError) as error:
+                if self.alone:
+                    raise
+                found.looked.append(_unread(path, error))
+        return found
+
+    def _report(self, path: str, model: Model, config: Config | None, beyond: Beyond) -> Report:
+        tolerate = self.judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
+        own = replace(self.judging, assumed=beyond.of(path, model, config), tolerate=tolerate)
+        with own.limits.applied():
+            state = None if own.runs is not None else state_of(model, own.assumed, own.operators)
+            if state is not None and state in self.equal and self.equal[state][0] == tolerate:
+                return replace(self.equal[state][1], title=path)
+            report = self.advise(examine(model, own, path), model, own)
+        if state is not None and report.findings:
+            self.equal[state] = tolerate, report
+        return report
 
 
 def _not_taken(configs: Configs) -> Iterator[str]:
@@ -274,6 +317,12 @@ class Beyond:
                 else:
                     self.absent[key] = home
         return assumed
+
+    def add(self, other: Beyond) -> None:
+        """Take in what is known of other models."""
+        self.absent |= other.absent
+        self.present |= other.present
+        self.known |= other.known
 
     def notes(self, checked: Sequence[str], unread: bool) -> Iterator[str]:
         """Say which names none of the models has, where another model may have them, or one that was not read.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -135,6 +136,10 @@ class Operator:
     recipes: tuple[Recipe, ...] = ()
     kernel: str | None = None
 
+    def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
+        """An operator goes from one process to another by its name: its rules are functions."""
+        return _named, (self.name,)
+
     @property
     def value_classes(self) -> tuple[ValueClass, ...]:
         """The classes of operations on any type."""
@@ -192,6 +197,12 @@ class Operator:
         '5 - 10 = -5'
         """
         return f"{self.written(*operands)} = {self.exact(*operands)}"
+
+
+def _named(name: str) -> Operator:
+    """Return an operator of the table that the package of this module makes of all."""
+    found: Operator = importlib.import_module("minuend.operators").by_name(name)
+    return found
 
 
 def fits(element: ElementType, exact: Exact) -> bool:

@@ -1,0 +1,157 @@
+"""Work on many items in copies of this process, one for each CPU: Python runs one thread at a time.
+
+A copy has what this process has read and cached. It gets the position of an item and sends back, pickled, what came of
+it. It ends with this process, however that ends: nobody else holds the other end of its pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, NoReturn, TypeVar
+
+from minuend.errors import MinuendError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_POSITION = struct.Struct("=q")
+"""How the position of an item is written."""
+
+CAN_FORK = sys.platform == "linux"
+"""Whether processes are copied: Windows cannot, and Apple's libraries do not stand it."""
+
+
+def results(work: Callable[[T], R], items: Sequence[T], processes: int) -> Iterator[R]:
+    """Yield what ``work`` makes of each item, in their order.
+
+    Args:
+        work: is called in the copies; what it returns, and what it raises, is pickled. items: of which work is made.
+        processes: how many copies; of one or none, ``work`` is called here.
+
+    Raises:
+        MinuendError: the system ended a copy. Others: what ``work`` raises.
+
+    >>> list(results(abs, [-1, 2, -3], processes=2))
+    [1, 2, 3]
+    """
+    if processes < 2 or not CAN_FORK:
+        yield from map(work, items)
+        return
+    copies: list[_Copy[T, R]] = []
+    try:
+        for _ in range(min(processes, len(items))):
+            copies.append(_Copy(work, items, copies))
+        yield from _in_order(copies, len(items))
+    finally:
+        for copy in copies:
+            copy.end()
+
+
+def _in_order(copies: Sequence[_Copy[T, R]], count: int) -> Iterator[R]:
+    """Send each copy that is free the next item, and yield the answers in the order of the items."""
+    waiting = iter(range(count))
+    poll = select.poll()
+    at: dict[int, _Copy[T, R]] = {}
+    for copy in copies:
+        copy.begin(next(waiting))
+        at[copy.answers.fileno()] = copy
+        poll.register(copy.answers, select.POLLIN)
+    done: dict[int, R] = {}
+    for wanted in range(count):
+        while wanted not in done:
+            for descriptor, _ in poll.poll():
+                copy = at[descriptor]
+                done[copy.item] = copy.answer()
+                following = next(waiting, None)
+                if following is None:
+                    poll.unregister(descriptor)
+                else:
+                    copy.begin(following)
+        yield done.pop(wanted)
+
+
+class _Copy(Generic[T, R]):
+    """A copy of this process.
+
+    Args:
+        work, items: as of :func:`results`. others: the copies that were made before, whose pipes this one closes.
+
+    Attributes:
+        positions: the pipe that takes positions of items to it. answers: the one that takes its answers here.
+        item: the position of what it works on.
+    """
+
+    def __init__(self, work: Callable[[T], R], items: Sequence[T], others: Sequence[_Copy[T, R]]) -> None:
+        positions, answers = os.pipe(), os.pipe()
+        self.item = -1
+        self._pid = os.fork()
+        if not self._pid:
+            for other in others:
+                other.hang_up()
+            os.close(positions[1])
+            os.close(answers[0])
+            _serve(work, items, positions[0], answers[1])
+        os.close(positions[0])
+        os.close(answers[1])
+        self.positions, self.answers = os.fdopen(positions[1], "wb", buffering=0), os.fdopen(answers[0], "rb")
+
+    def begin(self, item: int) -> None:
+        """Have it work on the item at a position."""
+        self.item = item
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and its answer says so
+            self.positions.write(_POSITION.pack(item))
+
+    def answer(self) -> R:
+        """Return what came of the item."""
+        try:
+            found, error = pickle.load(self.answers)
+        except EOFError:
+            raise MinuendError(
+                f"a process ended early that was started for many models, at number {self.item}; the system may have "
+                "ended it for its memory; set MINUEND_NUM_THREADS=1 for one process, or name fewer models"
+            ) from None
+        if error is not None:
+            raise error
+        return found  # type: ignore[no-any-return]
+
+    def hang_up(self) -> None:
+        """Close the pipes."""
+        self.positions.close()
+        self.answers.close()
+
+    def end(self) -> None:
+        """End it, whatever it works on."""
+        self.hang_up()
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
+
+def _serve(work: Callable[[T], R], items: Sequence[T], positions: int, answers: int) -> NoReturn:
+    """Answer until nobody asks; the caller alone cleans up what was there before, so nothing else runs at the end."""
+    status = 1
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # a terminal sends them to the caller, too, which ends this process
+        with os.fdopen(positions, "rb") as asked, os.fdopen(answers, "wb") as stream:
+            while position := asked.read(_POSITION.size):
+                stream.write(_answer(work, items[_POSITION.unpack(position)[0]]))
+                stream.flush()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _answer(work: Callable[[T], R], item: T) -> bytes:
+    try:
+        return pickle.dumps((work(item), None))
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        return pickle.dumps((None, error))

@@ -1,0 +1,102 @@
+"""Copies of a process: the order of what they make, errors, and that none is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minuend.errors import FileFormatError, MinuendError
+from minuend.forked import CAN_FORK, results
+
+pytestmark = pytest.mark.skipif(not CAN_FORK, reason="processes are not copied here")
+
+
+def slow(item: int) -> tuple[int, int]:
+    time.sleep(0.02 * (item % 3))
+    return item, os.getpid()
+
+
+@pytest.mark.parametrize("processes", [1, 2, 5, 40])
+def test_answers_come_in_the_order_of_the_items(processes: int) -> None:
+    found = list(results(slow, range(12), processes))
+    assert [item for item, _ in found] == list(range(12))
+    used = {process for _, process in found}
+    assert (used == {os.getpid()}) == (processes == 1)
+    assert len(used) <= processes
+
+
+def test_of_no_items_nothing_comes() -> None:
+    assert list(results(slow, (), 4)) == []
+
+
+def refuse(item: int) -> int:
+    if item == 3:
+        raise FileFormatError(f"number {item} is malformed")
+    return item
+
+
+def test_an_error_comes_with_its_text_and_where_it_was_raised() -> None:
+    with pytest.raises(FileFormatError, match="number 3 is malformed") as found:
+        list(results(refuse, range(9), 3))
+    assert "in refuse" in found.value.__notes__[0]
+    assert not children()
+
+
+def die(item: int) -> int:
+    if item == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def test_a_copy_that_the_system_ends_is_said_to_have_ended() -> None:
+    with pytest.raises(MinuendError) as found:
+        list(results(die, range(9), 2))
+    assert str(found.value) == (
+        "a process ended early that was started for many models, at number 2; the system may have ended it for its "
+        "memory; set MINUEND_NUM_THREADS=1 for one process, or name fewer models"
+    )
+    assert not children()
+
+
+def test_copies_end_where_nobody_wants_more() -> None:
+    found = results(slow, range(40), 3)
+    next(found)
+    assert len(children()) == 3
+    found.close()  # type: ignore[attr-defined]
+    assert not children()
+
+
+FOREVER = """
+import os, time
+from minuend.forked import results
+
+def work(item):
+    os.write(1, b'%d\\n' % os.getpid())
+    time.sleep(0.05)
+
+for _ in results(work, range(10_000), 3):
+    pass
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_copies_end_with_their_caller(number: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", FOREVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as popen:
+        assert popen.stdout is not None
+        copies = {int(popen.stdout.readline()) for _ in range(12)}
+        popen.send_signal(number)
+        popen.wait()
+    end = time.monotonic() + 20
+    while any(Path(f"/proc/{one}").exists() for one in copies) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not [one for one in copies if Path(f"/proc/{one}").exists()]
+
+
+def children() -> list[str]:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
