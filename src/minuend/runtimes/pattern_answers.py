@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from minuend.models.matching import NARROW, WITHIN
 from minuend.models.patterns import Pattern, can_enlarge_errors, is_alone
 from minuend.operators import SUBTRACT
 from minuend.operators import codes as of_codes
+from minuend.operators.operator import Value
 from minuend.operators.value_classes import classes, largest
 from minuend.runtimes import pattern_cases, values
 from minuend.runtimes.answers import EVERY, Answer, worse
@@ -201,11 +202,10 @@ def _farthest(got: Output, wanted: Codes, wrong: Array) -> list[int]:
 def _deviating(built: Built, ran: Ran, places: Sequence[int], pattern: Pattern) -> Deviating:
     """What some elements of a class show."""
     shape = ran.got.codes.shape
-    terms, known = _spread(built.terms, ran.fed, shape), _spread(ran.operands, ran.fed, shape)
+    terms = [one for one in _spread([*built.terms, *ran.operands], ran.fed, shape) if one is not None]
     seen: dict[Severity, tuple[int, int]] = {}
     for i in dict.fromkeys(places):
-        operands = [_number(one, i) for one in (*terms, *known) if one is not None]
-        name, ulps = _severity(ran, i, operands)
+        name, ulps = _severity(ran, i, (_exact(one, i) for one in terms))
         if name not in seen or ulps > seen[name][0]:
             seen[name] = ulps, i
     worst_first = sorted(seen, key=rank, reverse=True)
@@ -222,12 +222,12 @@ def as_can_be(answer: Answer, pattern: Pattern) -> Answer:
     return replace(answer, severities=tuple(one for one in SEVERITIES if one in found), ulps=0)
 
 
-def _severity(ran: Ran, place: int, operands: Sequence[float]) -> tuple[Severity, int]:
+def _severity(ran: Ran, place: int, operands: Iterable[Value]) -> tuple[Severity, int]:
     """How bad one element is, and how far from the expected one in ulps."""
     element = ran.got.element
     if element is None:  # truth values
         return "numbers", 0
-    got, expected = (values.number(element, int(one.codes.flat[place])) for one in (ran.got, ran.expected))
+    got, expected = (of_codes.decode(element, int(one.codes.flat[place])) for one in (ran.got, ran.expected))
     name = severity(element, operands, got, expected)
     if element.is_integer or name in ("sign-of-zero", "edge"):
         return name, 0
@@ -249,8 +249,14 @@ def _spread(terms: Sequence[Any], fed: Mapping[str, Array], shape: tuple[int, ..
     return found
 
 
+def _exact(array: Array, place: int) -> Value:
+    """An element's value: every float type's fits a Python float."""
+    value = array.flat[place]
+    return int(value) if array.dtype.kind in "biu" else float(value)
+
+
 def _number(array: Array, place: int) -> float:
-    """An element as a Python number."""
+    """An element as the shortest decimal that its type reads back."""
     element = of_numpy(array.dtype)
     if element is None:  # a truth value
         return int(array.flat[place])
@@ -324,22 +330,25 @@ def _shown(case: GraphCase, built: Built, ran: Ran) -> Answer | None:
     if not wrong.size:
         return None
     fixed = [name for name, feed in built.feeds.items() if feed.values == "fixed"]
-    found: list[tuple[int, Severity, int, int, tuple[float, ...]]] = []
+    worst: tuple[int, Severity, int, int, list[tuple[Array, int]]] | None = None
     for i in dict.fromkeys([*wrong[:_TRIED].tolist(), *_farthest(ran.got, ran.expected.codes, wrong)[:_TRIED]]):
-        operands: list[float] = []
+        operands: list[tuple[Array, int]] = []
         for one in built.operands if alone else built.terms:
             array = np.asarray(ran.fed[one] if isinstance(one, str) else one)
             if isinstance(one, str) and one in built.feeds and one not in fixed:
                 array = _along(array, i, built.axes, shape).reshape(-1)
-                operands += [_number(array, k) for k in range(array.size)]
+                operands += [(array, k) for k in range(array.size)]
             else:
-                operands += [_number(each, i) for each in _spread([array], {}, shape) if each is not None]
-        known = [_number(one, i) for one in _spread(ran.operands, {}, shape) if one is not None]
-        name, ulps = _severity(ran, i, [*operands, *known])
-        found.append((rank(name), name, ulps, i, tuple(operands)))
-    _, name, ulps, i, shown = max(found, key=lambda one: one[0])
-    if len(shown) > _MOST_OPERANDS:
+                operands += [(each, i) for each in _spread([array], {}, shape) if each is not None]
+        known = [(one, i) for one in _spread(ran.operands, {}, shape) if one is not None]
+        name, ulps = _severity(ran, i, (_exact(*one) for one in (*operands, *known)))
+        if worst is None or rank(name) > worst[0]:
+            worst = rank(name), name, ulps, i, operands
+    assert worst is not None
+    _, name, ulps, i, operands = worst
+    if len(operands) > _MOST_OPERANDS:
         return None
+    shown = tuple(_number(*one) for one in operands)
     got, expected = (_value(one, i) for one in (ran.got, ran.expected))
     return Answer("different-numbers", Witness(SUBTRACT, shown, got, expected), severities=(name,), ulps=_at_most(ulps))
 

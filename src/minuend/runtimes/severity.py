@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -35,7 +35,7 @@ ROUNDING = 4
 """The largest distance in ulps that is ``rounding``."""
 
 
-def severity(element: ElementType, operands: Sequence[Value], got: Value, expected: Value) -> Severity:
+def severity(element: ElementType, operands: Iterable[Value], got: Value, expected: Value) -> Severity:
     """Return the severity of one wrong result.
 
     The rules, the first that holds decides:
@@ -163,7 +163,7 @@ def rank(one: Severity | None) -> int:
     return -1 if one is None else list(SEVERITIES).index(one)
 
 
-def _flushed(element: ElementType, operands: Sequence[Value], got: Fraction, expected: Fraction) -> bool:
+def _flushed(element: ElementType, operands: Iterable[Value], got: Fraction, expected: Fraction) -> bool:
     """Whether flushing to zero can explain the distance of two finite results.
 
     Without its subnormal operands a sum changes by no more than they add up to, and as much again by rounding. A
@@ -174,11 +174,22 @@ def _flushed(element: ElementType, operands: Sequence[Value], got: Fraction, exp
     least = least_normal(element)
     if got == 0 and abs(expected) < least:
         return True
-    held = (of_codes.decode(element, of_codes.encode(element, value)) for value in operands if math.isfinite(value))
-    sizes = [abs(Fraction(value)) for value in held if math.isfinite(value)]
-    lost = sum((size for size in sizes if size < least), Fraction(0))
-    enlarged = max([Fraction(1), *sizes]) if got == 0 else 1
+    known = [value for value in operands if math.isfinite(value)]
+    few = float(least)
+    small = [value for value in known if -few < value < few]
+    lost = sum((size for size in _sizes(element, small) if size < least), Fraction(0))
+    if not lost:
+        return False
+    enlarged = max([Fraction(1), *_sizes(element, known)]) if got == 0 else 1
     return abs(got - expected) <= 2 * lost * enlarged
+
+
+def _sizes(element: ElementType, values: Iterable[Value]) -> Iterator[Fraction]:
+    """The magnitudes of values, as the type holds them, where they are finite."""
+    for value in values:
+        held = of_codes.decode(element, of_codes.encode(element, value))
+        if math.isfinite(held):
+            yield abs(Fraction(held))
 
 
 def _steps(element: ElementType, one: int, other: int) -> int:
