@@ -184,7 +184,7 @@ def check_models(
     step = _TOGETHER if processes > 1 else 1
     models = list(zip(paths, own, strict=True))
     looking = _Looking(judging=judging, advise=advise, alone=len(paths) == 1)
-    beyond = Beyond(judging.assumed)
+    beyond = Beyond()
     looked: list[Looked] = []
     sources: dict[str, None] = {}
     progress(0, len(paths))
@@ -241,7 +241,7 @@ class _Looking:
 
     def __call__(self, models: Sequence[tuple[str, Config | None]]) -> _Judged:
         """Judge models, each with the file about it."""
-        found = _Judged([], {}, Beyond(self.judging.assumed))
+        found = _Judged([], {}, Beyond())
         for path, config in models:
             found.sources.update(dict.fromkeys((*([config.path] if config is not None else []), path)))
             try:
@@ -256,7 +256,7 @@ class _Looking:
 
     def _report(self, path: str, model: Model, config: Config | None, beyond: Beyond) -> Report:
         tolerate = self.judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
-        own = replace(self.judging, assumed=beyond.of(path, model, config), tolerate=tolerate)
+        own = replace(self.judging, assumed=beyond.of(path, model, config, self.judging.assumed), tolerate=tolerate)
         with own.limits.applied():
             state = None if own.runs is not None else state_of(model, own.assumed, own.operators)
             if state is not None and state in self.equal and self.equal[state][0] == tolerate:
@@ -288,28 +288,27 @@ class Beyond:
     """What is known of values, model by model, and which of those names no model has.
 
     Attributes:
-        given: by the command line, for every model. absent, present: the names that
-            models lacked and had, each with its table. known: all names of the models that were read.
+        absent, present: the names that models lacked and had, each with its table.
+        known: all names of the models that were read.
     """
 
-    given: Assumptions
     absent: dict[tuple[str, str, str], Config | None] = field(default_factory=dict)
     present: set[tuple[str, str, str]] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
 
-    def of(self, path: str, model: Model, config: Config | None) -> Assumptions:
-        """Return what is known of the values of a model."""
+    def of(self, path: str, model: Model, config: Config | None, given: Assumptions) -> Assumptions:
+        """Return what is known of the values of a model; ``given`` by the command line, for every one."""
         rules = list(config.rules_of(path)) if config is not None else []
-        if not (rules or self.given):
+        if not (rules or given):
             return NONE
         names = value_names(model)
         self.known.update(names)
         assumed: dict[str, Assumed] = {}
-        for home, where, glob, given in (
+        for home, where, glob, stated in (
             *((config, rule.where, rule.path, rule.assume) for rule in rules),
-            (None, "", "", self.given),
+            (None, "", "", given),
         ):
-            for name, one in given.items():
+            for name, one in stated.items():
                 key = (f"{home.path}: {where}" if home is not None else "", glob, name)
                 if name in names:
                     self.present.add(key)
@@ -472,6 +471,6 @@ def assumed_of_one(
         SpecError, FileFormatError: see :func:`check_models`.
     """
     config = configs.of(path)
-    beyond = Beyond(given)
-    assumed = beyond.of(path, model, config)
+    beyond = Beyond()
+    assumed = beyond.of(path, model, config, given)
     return assumed, list(beyond.notes([path], False)), [one.path for one in configs.all()]
