@@ -135,13 +135,13 @@ class _Copy(Generic[T, R]):
 
 
 def _serve(work: Callable[[T], R], items: Sequence[T], positions: int, answers: int) -> NoReturn:
-    """Answer until nobody asks; the caller alone cleans up what was there before, so nothing else runs at the end."""
+    """Answer until the pipe ends; the caller alone cleans up what was there before, so nothing else runs at the end."""
     status = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # a terminal sends them to the caller, too, which ends this process
-        with os.fdopen(positions, "rb") as asked, os.fdopen(answers, "wb") as stream:
-            while position := asked.read(_POSITION.size):
+        with os.fdopen(positions, "rb") as requests, os.fdopen(answers, "wb") as stream:
+            while position := requests.read(_POSITION.size):
                 stream.write(_answer(work, items[_POSITION.unpack(position)[0]]))
                 stream.flush()
         status = 0
