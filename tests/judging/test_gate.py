@@ -212,7 +212,7 @@ def test_two_hundred_models_show_a_bar_to_a_terminal_alone(
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="processes are not copied here")
-def test_many_models_are_judged_in_several_processes_and_nothing_tells(
+def test_many_models_are_judged_in_several_processes_with_the_same_results(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "many").mkdir()
