@@ -87,7 +87,7 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         unread = DialectNotRead(target.runtime, dialect(occurrence.op.dialect).title)
     if unread is not None:
         return _finding(occurrence, target, "not-implemented", unread)
-    for form, (verdict, statement) in quirks(target.runtime).strict.items():
+    for form, (verdict, statement) in quirks(target.runtime).strict_of(target.release).items():
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
     return _by_measurement(occurrence, node, measured, hint)

@@ -4,12 +4,13 @@ square of int64             the node subtracts 0, and what comes of it is multip
 sizes joined when it runs   operands of open shapes may be broadcast along an axis, and an operator that cuts or
                             reshapes the result, or needs its sizes, stands behind
 signs of zero mixed up      a constant of the node is another constant, but for the sign of a 0
+extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +25,7 @@ SQUARE = "square of "
 JOINED_LATER = "sizes joined when it runs"
 SIGNS_MIXED = "signs of zero mixed up"
 EINSUM = "behind Einsum"
+EXTREMES = "extremes of float16"
 
 _NEUTRAL = {"Add": (0, 0), "Sub": (0,), "Mul": (1, 1), "Div": (1,)}
 """Operators of two operands: the number as the last operand, and as the first, with which the other one stays."""
@@ -143,6 +145,31 @@ class Hazards:
     def _has_own_zeros(self) -> bool:
         """Whether a runtime may compute an operator with a constant 0 that the model does not have."""
         return any(operator and operator not in _WITHOUT_ZERO for operator, _, _ in self.flow.steps)
+
+
+def has_extremes_of_float16(flows: Collection[Flow]) -> bool:
+    """Whether a model has a Max or Min of float16 whose operands may have other shapes, one element aside.
+
+    >>> shapes = {"x": (2, 8), "k": (8,), "one": (1,)}
+    >>> [has_extremes_of_float16([Flow([("Max", ("x", name), ("y",))], (), {"x": "float16", "y": "float16"},
+    ...                                shapes=shapes)]) for name in ("k", "one", "x", "unknown")]
+    [True, False, False, True]
+    """
+    if not any("float16" in flow.dtypes.values() for flow in flows):
+        return False
+    return any(
+        operator in ("Max", "Min") and flow.dtypes.get(outputs[0], "float16") == "float16" and _may_widen(flow, inputs)
+        for flow in flows
+        for operator, inputs, outputs in flow.steps
+        if outputs
+    )
+
+
+def _may_widen(flow: Flow, names: Sequence[str]) -> bool:
+    """Whether operands may have shapes that differ; those of one element do not count."""
+    larger = [name for name in dict.fromkeys(names) if flow.sizes.get(name) != 1 and not _is_one(flow.shapes.get(name))]
+    shapes = {flow.shapes.get(name) for name in larger}
+    return len(larger) > 1 and (None in shapes or len(shapes) > 1)
 
 
 def _is_one(shape: object) -> bool:

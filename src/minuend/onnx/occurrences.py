@@ -23,7 +23,7 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
-from minuend.models.hazards import Hazards
+from minuend.models.hazards import EXTREMES, Hazards, has_extremes_of_float16
 from minuend.models.matching import matches
 from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
@@ -120,6 +120,8 @@ def _analysed(
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
+    if has_extremes_of_float16(flows.values()):
+        violations |= {EXTREMES}
     names = declared.names_of_dims(model.proto)
 
     def known_flow(scope: Scope) -> Flow:

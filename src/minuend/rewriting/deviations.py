@@ -72,7 +72,7 @@ def doubt(occurrence: Occurrence, options: Rewriting, shared: Collection[str] = 
     if finding.verdict == "ok" or options.tolerate.of(finding.target).covers(finding) is not None:
         return ""
     node = occurrence.node
-    broken = occurrence.violations & quirks(target.runtime).strict.keys()
+    broken = occurrence.violations & quirks(target.runtime).strict_of(target.release).keys()
     excusable = accept and finding.verdict in _ACCEPTABLE and not broken
     if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
         return pattern_verdict(occurrence, node, target, options.hint, accept).reason

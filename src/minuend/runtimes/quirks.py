@@ -7,6 +7,7 @@ got better is noticed.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -56,6 +57,7 @@ class Quirks:
         :mod:`minuend.onnx.graphs.normalising`, or
             a way to store constants, of :mod:`minuend.onnx.documents.constant_storage`, or two constants of a type →
             the verdict on such a model, and why.
+        strict_before: a kind among those → the release from which on models of it are judged as others.
         local_functions: whether it reads ONNX models with local functions.
         arrays: whether it is queried with bare arrays, for it reads no model files.
         instead: of such a one: what to do with a model, in a sentence without a full stop.
@@ -87,6 +89,7 @@ class Quirks:
 
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
     strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    strict_before: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     local_functions: bool = True
     arrays: bool = False
     instead: str = ""
@@ -110,13 +113,22 @@ class Quirks:
     by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
 
+    def strict_of(self, release: str) -> Mapping[str, tuple[str, str]]:
+        """Return the kinds of models that a release does not take, each with the verdict and why.
+
+        >>> ["extremes of float16" in quirks("onnxruntime-cpu").strict_of(one) for one in ("1.19.2", "1.20.1")]
+        [True, False]
+        """
+        known = _parts(release)
+        return {kind: one for kind, one in self.strict.items() if known < self.strict_before.get(kind, (math.inf,))}
+
     def reads(self, operators: Iterable[str], release: str) -> bool:
         """Whether a release reads all of some operators.
 
         >>> [quirks("openvino-cpu").reads(["BitwiseAnd"], release) for release in ("2023.3.0", "2026.4.1")]
         [False, True]
         """
-        parts = tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+        parts = _parts(release)[:2]
         return all(parts >= self.operators_from.get(name, ()) for name in operators)
 
     def loads(self, release: str) -> tuple[int | None, int | None] | None:
@@ -144,6 +156,10 @@ class Quirks:
         if array.size and self.proven is not None:
             return "which constants it keeps as they are has not been measured"
         return self.loses(element.name, element.kind, element.bits, array) if array.size else ""
+
+
+def _parts(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".") if part.isdigit())
 
 
 @functools.cache

@@ -23,8 +23,16 @@ SWITCHES = {
 
 STRICT = {
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+    "extremes of float16": (
+        "unknown",
+        "before 1.20.1, onnxruntime writes beyond the result of Max and Min of float16 of unequal shapes; update it",
+    ),
 }
 """What it does not take of a model: the verdict, and why."""
+
+STRICT_BEFORE = {"extremes of float16": (1, 20, 1)}
+"""The release from which on it takes what it did not. With opset 12 or newer, 1.15.0 to 1.19.2 end with "corrupted top
+size" where each result has memory of its own, and change results of other nodes where not: a subtraction's, for one."""
 
 BFLOAT16_OUT = False
 NARROW_CONSTANTS = "as values"
