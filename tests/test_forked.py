@@ -72,6 +72,31 @@ def test_copies_end_where_nobody_wants_more() -> None:
     assert not children()
 
 
+def large(item: int) -> bytes:
+    return bytes([item]) * (3 << 20)
+
+
+def test_an_answer_may_be_longer_than_a_pipe_holds() -> None:
+    assert [one[:1] for one in results(large, range(5), 2)] == [bytes([one]) for one in range(5)]
+
+
+@pytest.mark.parametrize("possible", [0, 2])
+def test_with_fewer_processes_the_same_comes(monkeypatch: pytest.MonkeyPatch, possible: int) -> None:
+    """The system may have no more of them."""
+    fork, made = os.fork, []
+
+    def few() -> int:
+        if len(made) == possible:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        made.append(1)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", few)
+    before = os.listdir("/proc/self/fd")
+    assert [item for item, _ in results(slow, range(12), 5)] == list(range(12))
+    assert os.listdir("/proc/self/fd") == before
+
+
 FOREVER = """
 import os, time
 from minuend.forked import results

@@ -15,7 +15,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, NoReturn, TypeVar
+from typing import IO, Generic, NoReturn, TypeVar
 
 from minuend.errors import MinuendError
 
@@ -47,9 +47,10 @@ def results(work: Callable[[T], R], items: Sequence[T], processes: int) -> Itera
         return
     copies: list[_Copy[T, R]] = []
     try:
-        for _ in range(min(processes, len(items))):
-            copies.append(_Copy(work, items, copies))
-        yield from _in_order(copies, len(items))
+        with contextlib.suppress(OSError):  # the system has no more processes or pipes: those that are there do it all
+            for _ in range(min(processes, len(items))):
+                copies.append(_Copy(work, items, copies))
+        yield from _in_order(copies, len(items)) if copies else map(work, items)
     finally:
         for copy in copies:
             copy.end()
@@ -90,30 +91,31 @@ class _Copy(Generic[T, R]):
     """
 
     def __init__(self, work: Callable[[T], R], items: Sequence[T], others: Sequence[_Copy[T, R]]) -> None:
-        positions, answers = os.pipe(), os.pipe()
         self.item = -1
-        self._pid = os.fork()
-        if not self._pid:
-            for other in others:
-                other.hang_up()
-            os.close(positions[1])
-            os.close(answers[0])
-            _serve(work, items, positions[0], answers[1])
-        os.close(positions[0])
-        os.close(answers[1])
-        self.positions, self.answers = os.fdopen(positions[1], "wb", buffering=0), os.fdopen(answers[0], "rb")
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            positions, self.positions = _pipe(theirs, ours)
+            self.answers, answers = _pipe(ours, theirs)
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_A_TERMINAL)
+            try:
+                self._pid = os.fork()
+                if not self._pid:
+                    _serve(work, items, positions, answers, [ours, *others])
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            ours.pop_all()
 
     def begin(self, item: int) -> None:
         """Have it work on the item at a position."""
         self.item = item
         with contextlib.suppress(BrokenPipeError):  # it has ended, and its answer says so
             self.positions.write(_POSITION.pack(item))
+            self.positions.flush()
 
     def answer(self) -> R:
         """Return what came of the item."""
         try:
             found, error = pickle.load(self.answers)
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):
             raise MinuendError(
                 f"a process ended early that was started for many models, at number {self.item}; the system may have "
                 "ended it for its memory; set MINUEND_NUM_THREADS=1 for one process, or name fewer models"
@@ -122,28 +124,44 @@ class _Copy(Generic[T, R]):
             raise error
         return found  # type: ignore[no-any-return]
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Close the pipes."""
-        self.positions.close()
-        self.answers.close()
+        for pipe in (self.positions, self.answers):
+            with contextlib.suppress(BrokenPipeError):  # a position that was not sent to one that has ended
+                pipe.close()
 
     def end(self) -> None:
         """End it, whatever it works on."""
-        self.hang_up()
+        self.close()
         os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
 
 
-def _serve(work: Callable[[T], R], items: Sequence[T], positions: int, answers: int) -> NoReturn:
+def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[IO[bytes], IO[bytes]]:
+    """Open a pipe, of which two blocks close an end each."""
+    reading, writing = os.pipe()
+    return reader.enter_context(os.fdopen(reading, "rb")), writer.enter_context(os.fdopen(writing, "wb"))
+
+
+_OF_A_TERMINAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if CAN_FORK else ()
+"""Signals that a copy does not get: the caller gets them, too, and ends it."""
+
+
+def _serve(
+    work: Callable[[T], R],
+    items: Sequence[T],
+    positions: IO[bytes],
+    answers: IO[bytes],
+    others: Sequence[contextlib.ExitStack | _Copy[T, R]],
+) -> NoReturn:
     """Answer until the pipe ends; the caller alone cleans up what was there before, so nothing else runs at the end."""
     status = 1
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # a terminal sends them to the caller, too, which ends this process
-        with os.fdopen(positions, "rb") as requests, os.fdopen(answers, "wb") as stream:
-            while position := requests.read(_POSITION.size):
-                stream.write(_answer(work, items[_POSITION.unpack(position)[0]]))
-                stream.flush()
+        for one in others:
+            one.close()
+        while position := positions.read(_POSITION.size):
+            answers.write(_answer(work, items[_POSITION.unpack(position)[0]]))
+            answers.flush()
         status = 0
     finally:
         os._exit(status)

@@ -26,6 +26,7 @@ from minuend.cli import program, progress
 from minuend.forked import CAN_FORK
 from minuend.judging import gate
 from minuend.judging.checking import examine
+from minuend.judging.options import Judging
 from minuend.models.searching import search
 from minuend.runtimes import registry
 from minuend.runtimes.finding import Finding
@@ -235,6 +236,17 @@ def test_many_models_are_judged_in_several_processes_with_the_same_results(
     assert status == 2
     assert "no model that was checked has an input or a value\n'nowhere'" in out
     assert len(data["models"]) == 204
+
+
+def test_large_models_are_not_judged_beside_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("minuend._native.get_num_threads", lambda: 4)
+    paths = [str(tmp_path / f"{i}.onnx") for i in range(200)]
+    judging = Judging(targets=())
+    assert gate._processes(paths, judging) == 3
+    with open(paths[150], "wb") as stream:
+        stream.truncate((64 << 20) + 1)
+    assert gate._processes(paths, judging) == 1
+    assert gate._processes(paths[:100], judging) == 1
 
 
 def files(*paths: str) -> list[bytes]:

@@ -180,7 +180,7 @@ def check_models(
     for config in own:
         if config is not None:
             check_targets(config, names)
-    processes = _processes(len(paths), judging)
+    processes = _processes(paths, judging)
     step = _TOGETHER if processes > 1 else 1
     models = list(zip(paths, own, strict=True))
     looking = _Looking(judging=judging, advise=advise, alone=len(paths) == 1)
@@ -205,10 +205,21 @@ _TOGETHER = 16
 _WORTH = 64
 """Models for which another process is worth its start."""
 
+_LARGE = 64 << 20
+"""Bytes of a model that is not judged beside others: each takes several times its size of memory."""
 
-def _processes(models: int, judging: Judging) -> int:
+
+def _processes(paths: Sequence[str], judging: Judging) -> int:
     """Return how many processes judge models; what runs them is in processes of its own."""
-    return 1 if judging.runs is not None else min(_native.get_num_threads(), models // _WORTH)
+    most = min(_native.get_num_threads(), len(paths) // _WORTH)
+    return most if most > 1 and judging.runs is None and max(map(_bytes_of, paths)) <= _LARGE else 1
+
+
+def _bytes_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
