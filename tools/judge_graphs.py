@@ -2,6 +2,7 @@
 
     python tools/judge_graphs.py --minutes 10 [--seed 0] [--runtime openvino-cpu] [--save FOLDER] > table.md
     python tools/judge_graphs.py --runtime tract --python ENVIRONMENT/bin/python
+    python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
 ``different-numbers`` and nothing of it is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to
@@ -99,7 +100,7 @@ def judge(drawn: Drawn, runtime: Runtime, source: np.random.Generator) -> Iterat
     sets = drawn.sets(source)
     hints = [hint for name, hint in SETTINGS if name == runtime.name] or [""]
     for hint in sorted(hints, reverse=True):
-        report = mn.check(drawn.model, f"{runtime.name}@{runtime.release}", hint=hint)
+        report = mn.check(drawn.model, f"{runtime.name}@{runtime.release}", hint=hint, cpu=runtime.isa)
         trial = Trial(runtime, drawn.model, sets, hint, exact if hint == "" else None)
         if hint:
             exact = trial
@@ -195,6 +196,9 @@ def main() -> int:
     readers = sorted(name for name, one in adapters().items() if "onnx" in one.DIALECTS and not one.ARRAYS)
     parser.add_argument("--runtime", action="append", choices=readers, help="by default those of truth.SETTINGS")
     parser.add_argument("--python", help="the Python of the environment that holds the runtime; by default this one")
+    parser.add_argument(
+        "--isa", default="", help="the newest instruction set that the runtime may use, and is judged on"
+    )
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
     parser.add_argument("--shrink", action="store_true", help="cut the graphs of wrong verdicts down")
@@ -210,7 +214,7 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
     """Judge graphs on one runtime until the time is over."""
     end = time.monotonic() + seconds
     counts = GraphCounts()
-    with Limited(name, options.python) as runtime, limited(max_seconds=options.limit):
+    with Limited(name, options.python, options.isa) as runtime, limited(max_seconds=options.limit):
         for number in range(options.first, options.first + options.graphs):
             if time.monotonic() >= end:
                 break

@@ -75,8 +75,8 @@ class Runtime:
             default this one. isa: the newest instruction set that it may use; ``""`` for all that the processor has.
 
     Attributes:
-        name: its name. release: the release that answers. python: its Python's version. cpu: what it runs on, as
-            :func:`minuend.runtimes.processor.processor` writes it.
+        name: its name. release: the release that answers. python: its Python's version. isa: as given. cpu: what it
+            runs on, as :func:`minuend.runtimes.processor.processor` writes it.
 
     Raises:
         SpecError: no such runtime, or none that can be limited to these instruction sets. Unsupported: it is not
@@ -87,7 +87,7 @@ class Runtime:
         self.adapter = adapter(name)
         self.name: str = self.adapter.NAME
         self._environment = _limit(self.name, isa)
-        self.cpu = processor(isa)
+        self.isa, self.cpu = isa, processor(isa)
         self._python = python
         self._given = (name, python, isa)
         self._ended = False
