@@ -145,7 +145,16 @@ def test_random_graphs_are_judged_as_they_run(runtimes):
 
 
 def options_of(**more) -> argparse.Namespace:
-    given = {"seed": 0, "first": 0, "graphs": 1, "python": None, "save": None, "shrink": False, "limit": 30.0}
+    given = {
+        "seed": 0,
+        "first": 0,
+        "graphs": 1,
+        "python": None,
+        "isa": "",
+        "save": None,
+        "shrink": False,
+        "limit": 30.0,
+    }
     return argparse.Namespace(**{**given, **more})
 
 
