@@ -720,6 +720,42 @@ def test_a_value_less_a_sum_with_a_constant_loses_the_sign_of_zero_on_openvino(m
     assert deviates(text, np.full((64, 8), -0.0, np.float32), b)
 
 
+ZEROS = {
+    "less -0": ("m = Mul(x, k)", "y = Sub(m, minus)", "sign-of-zero"),
+    "0 less it": ("m = Mul(x, k)", "y = Sub(zero, m)", "sign-of-zero"),
+    "less zeros of both signs": ("m = Div(x, w)", "y = Sub(m, both)", "sign-of-zero"),
+    "less 0": ("m = Mul(x, k)", "y = Sub(m, zero)", None),
+    "-0 less it": ("m = Mul(x, k)", "y = Sub(minus, m)", None),
+    "a sum, which is 0 where it is exactly that": ("m = Add(x, w)", "y = Sub(m, minus)", None),
+    "a number of the type": ("m = Neg(x)", "y = Sub(zero, m)", None),
+}
+
+
+@pytest.mark.parametrize(("maker", "node", "severity"), ZEROS.values(), ids=ZEROS)
+def test_what_is_not_rounded_to_0_before_keeps_a_sign_that_zeros_lose(maker, node, severity):
+    """A random graph was run: ``Mul(Softmax(x), x) - (-0)`` of float16 was ok and gave -0 for 0 on each release."""
+    constants = "float16 zero = {0}, float16 minus = {32768}, float16[2] both = {0,32768}, float16 k = {7168}"
+    text = f"g (float16[4,2] x, float16[4,2] w) => (float16[4,2] y) <{constants}> {{ {maker} {node} }}"
+    text = f'<ir_version: 8, opset_import: ["" : 13]> {text}'
+    for release in ("1.17.3", "1.32.0"):
+        (finding,) = check(text, f"onnxruntime-cpu@{release}")
+        assert (finding.verdict, finding.severity) == ("different-numbers" if severity else "ok", severity)
+        assert finding.witness is None
+    ort = pytest.importorskip("onnxruntime")
+    x = np.float16([[1e-7, -1e-7], [3e-7, -3e-7], [1e-4, -1e-4], [0, -0.0]])
+    fed = {"x": x, "w": np.full((4, 2), 60000, np.float16)}
+
+    def run(one, fed):
+        session = ort.InferenceSession(onnx.parser.parse_model(one).SerializeToString())
+        return session.run(None, fed)[0]
+
+    made = run(text.replace(node, "").replace("m = ", "y = "), fed)
+    rounded = run(
+        text.replace("float16[4,2] w)", "float16[4,2] w, float16[4,2] m)").replace(maker, ""), fed | {"m": made}
+    )
+    assert (run(text, fed).tobytes() != rounded.tobytes()) is (severity is not None)
+
+
 THEN, ELSE = "then_branch = t () => (m) { m = Max(x, k) }", "else_branch = e () => (l) { l = Identity(x) }"
 EXTREMES = {
     "a row": ("float16[8] k, float16[2,8] x", "Max(x, k)", True),

@@ -181,6 +181,7 @@ def _each(
             helps = "" if hint else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
+            found = _with_fitting_witness(found, node.a.element) if match.zeros else found
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
 
 

@@ -96,5 +96,33 @@ def _all(flow: Flow, name: str, number: int) -> bool:
 
 
 def moves(flow: Flow, index: int) -> bool:
-    """Whether a subtraction has a constant 0, so that it rounds what it is given and no more."""
+    """Whether a sum or a subtraction has a constant 0, so that it rounds what it is given and no more."""
     return any(_all(flow, name, 0) for name in flow.steps[index][1])
+
+
+_KEEPING_ZEROS: Mapping[str, tuple[float, float]] = MappingProxyType({"Add": (-0.0, -0.0), "Sub": (-0.0, 0.0)})
+"""The first and the last operand with which zeros keep their sign, or all get the other one."""
+
+
+def changes_zeros(flow: Flow, index: int) -> bool:
+    """Whether a sum or a subtraction that moves gives 0 for what is rounded to -0 before, or -0 for what is not.
+
+    ``-0 - (-0)`` is 0. The least negative number less -0 is itself, and -0 where it is rounded behind.
+
+    >>> zero, minus = np.zeros(1), -np.zeros(1)
+    >>> flow = Flow([("Sub", ("x", "k"), ("d",))], "k", elements=lambda name: minus)
+    >>> changes_zeros(flow, 0), changes_zeros(Flow(flow.steps, "k", elements=lambda name: zero), 0)
+    (True, False)
+    """
+    operator, inputs, _ = flow.steps[index]
+    for name, keeping in zip(inputs, _KEEPING_ZEROS.get(operator, ()), strict=False):
+        if _all(flow, name, 0):
+            found = flow.elements(name)
+            return found is None or bool((np.signbit(found) != np.signbit(keeping)).any())
+    return False
+
+
+def sums_exactly(flow: Flow, index: int) -> bool:
+    """Whether a node adds or subtracts numbers of the type, and so rounds none to 0: small sums need no rounding."""
+    operator, inputs, _ = flow.steps[index]
+    return operator in ("Add", "Sub") and all(is_exact(flow, name) for name in inputs)

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from minuend.models.exact import is_exact, moves
+from minuend.models.exact import changes_zeros, is_exact, moves, sums_exactly
 from minuend.models.flow import KEEPING, OF_SHAPES, SHAPES, Flow
 from minuend.models.fusions import fusions
 from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
@@ -95,6 +95,7 @@ class Match:
         form: :data:`ADJACENT`, :data:`THROUGH`, :data:`SHARED`, :data:`WITHIN` or :data:`ENDS`.
         operator: the adjacent one's name; ``""`` where there is none. later: whether others stand between.
         exact: whether no rounding lies between the two, however many bits what lies there is computed in.
+        zeros: whether the sign of a zero is other all the same, where what lies between the two is not rounded to it.
         far: whether it is not adjacent, but anywhere in the part of the graph that hangs together.
         folded: :data:`INSIDE`, :data:`EDGE` or :data:`CONVERTED` where constants of a narrow type are computed, and
             what lies between the two is rounded there; else ``""``.
@@ -119,6 +120,7 @@ class Match:
     operator: str
     later: bool = False
     exact: bool = False
+    zeros: bool = False
     far: bool = False
     folded: str = ""
     itself: bool = False
@@ -192,6 +194,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
             stands = _stands(flow, source, operator, form, beyond)
             exact = _as_alone(operator, stands) and _narrow(flow, source) and (moved or is_exact(flow, source))
+            zeros = exact and changes_zeros(flow, index) and not (is_exact(flow, source) or sums_exactly(flow, made))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
             rescaled, quantised = _is_rescaled(flow, operator, inputs), _levels_of(flow, source, operator)
             for terms in _others(flow, index, operator, place):
@@ -199,8 +202,8 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
                     own = itself and source == name
-                    yield Match(pattern, stands, operator, exact=exact, itself=own, factors=factors, tiny=tiny,
-                                rescaled=rescaled, quantised=quantised)  # fmt: skip
+                    yield Match(pattern, stands, operator, exact=exact, zeros=zeros, itself=own, factors=factors,
+                                tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:

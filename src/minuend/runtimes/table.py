@@ -172,6 +172,13 @@ class Table:
             and (operator := _last(key.pattern))
         )
 
+    def _of_rounded_zeros(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
+        """What comes of zeros where a runtime leaves out the rounding that makes them: few numbers show it."""
+        ordinary = (replaced(match.pattern, {Const.ZERO: kind}) for kind in (Const.SCALAR, Const.ANY, Const.ARRAY))
+        known = (self._known(replace(match, pattern=one), dtype, dynamic, hint) for one in ordinary)
+        found = next((one for one in known if one is not None), None)
+        return {EVERY: Answer("different-numbers", severities=("sign-of-zero",))} if found else found
+
     def _of_zeros(self, pattern: Pattern) -> Answers:
         """What a runtime that joins sums with constants makes of x - (y + c) where y is -c, which no case has.
 
@@ -226,7 +233,7 @@ class Table:
 
     def _find_any(self, match: Match, dtype: str, dynamic: bool, hint: str) -> Answers | None:
         if match.exact and self._known(match, WIDE, dynamic, hint) == {}:
-            return {}  # the two are fine where nothing rounds between them
+            return self._of_rounded_zeros(match, dtype, dynamic, hint) if match.zeros else {}  # nothing rounds between
         found = self._known(match, dtype, dynamic, hint)
         if found and dtype in NARROW:
             found = with_all_that_rounds(found, match.pattern)
