@@ -14,6 +14,7 @@ import signal
 import struct
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Generic, NoReturn, TypeVar
 
@@ -97,7 +98,7 @@ class _Copy(Generic[T, R]):
             self.answers, answers = _pipe(ours, theirs)
             before = signal.pthread_sigmask(signal.SIG_BLOCK, _OF_A_TERMINAL)
             try:
-                self._pid = os.fork()
+                self._pid = _fork()
                 if not self._pid:
                     _serve(work, items, positions, answers, [ours, *others])
             finally:
@@ -135,6 +136,13 @@ class _Copy(Generic[T, R]):
         self.close()
         os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
+
+
+def _fork() -> int:
+    """Copy this process. Newer Pythons warn of threads: those of NumPy and of the kernel are idle, and know of forks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[IO[bytes], IO[bytes]]:
