@@ -139,7 +139,7 @@ class _Copy(Generic[T, R]):
 
 
 def _fork() -> int:
-    """Copy this process. Newer Pythons warn of its threads: those of NumPy and the kernel are idle, and know of forks."""
+    """Copy this process. Newer Pythons warn of threads: those of NumPy and the kernel are idle, and know of forks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
