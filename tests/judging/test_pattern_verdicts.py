@@ -696,6 +696,20 @@ def test_what_is_quantised_and_converted_back_is_fused_with_what_reads_it():
         assert set(verdicts(text, ONNXRUNTIME)) == {"ok"}
 
 
+@pytest.mark.parametrize("order", ["b, t", "t, b"])
+def test_what_is_quantised_and_converted_back_in_an_ir_is_fused_with_what_reads_it_too(order, tmp_path):
+    """Random graphs were saved by openvino, judged and run: there a FakeQuantize, Convert, Subtract and Multiply."""
+    openvino = pytest.importorskip("openvino")
+    stored = "<float k = {256}, float s = {0.5}, uint8 n = {128}>"
+    back = f"b = Sub(k, x) q = QuantizeLinear(b, s, n) t = DequantizeLinear(q, s, n) y = Sub({order})"
+    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[N] x) => (float[N] y) {stored} {{ {back} }}'
+    read = openvino.Core().read_model(onnx.parser.parse_model(text).SerializeToString())
+    openvino.save_model(read, tmp_path / "m.xml", compress_to_fp16=False)
+    last = next(one for one in mn.check(tmp_path / "m.xml", OPENVINO, hint="f32").findings if one.node == "y")
+    assert last.verdict == "unknown" or UNKNOWN in last.deviations
+    assert deviates(text, np.linspace(-4, 4, 64, dtype=np.float32))
+
+
 def test_float64_that_is_computed_in_float32_deviates_wherever_float32_does():
     """Constants of the measured cases are no numbers of float32, so that they showed nothing of (1 - x) * -10000."""
     text = model("t = Cast<to = 11>(x) d = Sub(one, t) y = Mul(d, far)", dtype="double")

@@ -208,15 +208,27 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:
     """Whether a runtime may know an operator as a part of quantisation, or fuse it with one."""
-    if not inputs:  # of a model that is not valid
-        return False
+    if not inputs or operator == _BOTH_WAYS:  # without inputs: of a model that is not valid
+        return operator == _BOTH_WAYS
     if operator == "DequantizeLinear":
         return flow.maker(inputs[0]) == "QuantizeLinear"
     if operator in LINEAR and left:
         makers = (flow.maker_of(name) for name in inputs if name != but)
         return any(made is not None and _is_rescaled(flow, *flow.steps[made][:2], left - 1) for made in makers)
-    truth = operator == "Cast" and flow.dtypes.get(inputs[0]) == "bool"
-    return truth and any(step[0] == "QuantizeLinear" for step in flow.steps)
+    return operator == "Cast" and _is_cast_of_quantised(flow, inputs[0])
+
+
+_BOTH_WAYS = "FakeQuantize"
+"""OpenVINO's operator that quantises and converts back; its conversion back can be written as Cast, Sub and Mul."""
+
+
+def _is_cast_of_quantised(flow: Flow, name: str) -> bool:
+    """Whether a conversion is of truth values in a graph that quantises, or of what was quantised."""
+    if flow.dtypes.get(name) == "bool":
+        return any(step[0] == "QuantizeLinear" for step in flow.steps)
+    while (made := flow.maker_of(name)) is not None and flow.steps[made][0] == "Cast":
+        name = flow.steps[made][1][0]
+    return flow.maker(name) == _BOTH_WAYS
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
