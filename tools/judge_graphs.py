@@ -3,6 +3,7 @@
     python tools/judge_graphs.py --minutes 10 [--seed 0] [--runtime openvino-cpu] [--save FOLDER] > table.md
     python tools/judge_graphs.py --runtime tract --python ENVIRONMENT/bin/python
     python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
+    python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
 ``different-numbers`` and nothing of it is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to
@@ -13,11 +14,13 @@ is counted, printed and kept as well.
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -94,21 +97,41 @@ class GraphCounts:
 # ---- judging ------------------------------------------------------------------------------------------------------
 
 
-def judge(drawn: Drawn, runtime: Runtime, source: np.random.Generator) -> Iterator[tuple[str, Finding, Truth]]:
-    """Yield hint, verdict and truth of each subtraction of a graph on a runtime."""
+def judge(
+    drawn: Drawn, runtime: Runtime, source: np.random.Generator, *, ir: bool = False
+) -> Iterator[tuple[str, Finding, Truth]]:
+    """Yield hint, verdict and truth of each subtraction of a graph on a runtime; ``ir``: the verdicts on its IR."""
     exact: Trial | None = None
     sets = drawn.sets(source)
     hints = [hint for name, hint in SETTINGS if name == runtime.name] or [""]
     for hint in sorted(hints, reverse=True):
-        report = mn.check(drawn.model, f"{runtime.name}@{runtime.release}", hint=hint, cpu=runtime.isa)
+        judged = functools.partial(mn.check, target=f"{runtime.name}@{runtime.release}", hint=hint, cpu=runtime.isa)
+        findings = judged(drawn.model).findings
         trial = Trial(runtime, drawn.model, sets, hint, exact if hint == "" else None)
         if hint:
             exact = trial
-        for finding in report.findings:
+        for finding in _of_ir(drawn.model, findings, judged) if ir else findings:
             truth = trial.truth(finding)
             if finding.verdict == "different-numbers" and truth.kind == FINE:
                 truth = _searched(drawn, runtime, source, hint, finding)
             yield hint, finding, truth
+
+
+def _of_ir(model: ModelProto, findings: Iterable[Finding], judged: Callable[[Path], mn.Report]) -> Iterator[Finding]:
+    """Yield what is found in the IR that openvino saves of a model, at the places of the model's own nodes."""
+    import openvino
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.xml")
+        try:
+            openvino.save_model(openvino.Core().read_model(model.SerializeToString()), path, compress_to_fp16=False)
+        except RuntimeError:  # it does not read the model
+            return
+        found = {one.node: one for one in judged(path).findings}
+    for finding in findings:
+        place = place_of(model, finding.location)
+        if not place.inside and (of_ir := found.get(place.node.output[0])) is not None:
+            yield replace(of_ir, location=finding.location)
 
 
 def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint: str, finding: Finding) -> Truth:
@@ -199,6 +222,7 @@ def main() -> int:
     parser.add_argument(
         "--isa", default="", help="the newest instruction set that the runtime may use, and is judged on"
     )
+    parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
     parser.add_argument("--shrink", action="store_true", help="cut the graphs of wrong verdicts down")
@@ -220,7 +244,8 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
                 break
             drawn = draw(options.seed, number)
             try:
-                found = list(judge(drawn, runtime, np.random.default_rng([options.seed, number, 1])))
+                source = np.random.default_rng([options.seed, number, 1])
+                found = list(judge(drawn, runtime, source, ir=options.ir))
             except LimitExceeded as error:
                 why = reason(error)
                 counts.left_out[why] += 1
@@ -254,7 +279,7 @@ def count(
     for hint, finding, truth in found:
         tally.add(finding.target, hint, finding.verdict, truth.kind)
         if is_false(finding, truth):
-            cut_down: bool = options.shrink and finding.verdict == "ok"
+            cut_down: bool = options.shrink and not options.ir and finding.verdict == "ok"
             shown = smaller(drawn, runtime, hint, finding.verdict) if cut_down else drawn
             tell(options, number, hint, finding, truth, shown.model)
         elif truth.kind == UNCLEAR:

@@ -144,6 +144,15 @@ def test_random_graphs_are_judged_as_they_run(runtimes):
     assert tally.false_ok == 0
 
 
+def test_the_verdicts_on_an_ir_are_at_the_places_of_the_model_that_it_was_saved_of(runtimes):
+    source = np.random.default_rng(0)
+    found = list(judge_graphs.judge(judge_graphs.draw(2, 84), runtimes["openvino-cpu"], source, ir=True))
+    assert {hint for hint, _, _ in found} == {"", "f32"}
+    assert all(finding.location.startswith("graph.node[") for _, finding, _ in found)
+    assert {finding.dialect for _, finding, _ in found} == {"openvino"}
+    assert not [one for _, one, truth in found if one.verdict == "ok" and judge_graphs.is_false(one, truth)]
+
+
 def options_of(**more) -> argparse.Namespace:
     given = {
         "seed": 0,
@@ -151,6 +160,7 @@ def options_of(**more) -> argparse.Namespace:
         "graphs": 1,
         "python": None,
         "isa": "",
+        "ir": False,
         "save": None,
         "shrink": False,
         "limit": 30.0,
