@@ -537,7 +537,22 @@ def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answ
     for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
         if not match.operator:
             found = {**found, **(target.table.find(match, node.a.dtype, not known, "") or {})}
+            found = {**_of_minus_zeros(occurrence, node, target, match), **found}
     return found
+
+
+def _of_minus_zeros(occurrence: Occurrence, node: Node, target: Target, match: Match) -> Answers:
+    """What a target makes of elements -0 of a constant from which is subtracted, where all shapes are open.
+
+    It was measured where all elements are; those of other cases have no -0.
+    """
+    if occurrence.op.computes is not SUBTRACT or occurrence.constants != (0,):
+        return {}
+    if not occurrence.operands[0].negative_zero or node.a.element.is_integer:
+        return {}
+    minus = replace(match, pattern=Op(SUBTRACT.onnx, (ZEROS["array"][True], X), judged=True))
+    answers = target.table.find(minus, node.a.dtype, True, "") or {}
+    return {name: one for name, one in answers.items() if name == "negative zero"}
 
 
 def _is_known(operand: TensorType) -> bool:
