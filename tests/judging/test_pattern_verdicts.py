@@ -696,6 +696,13 @@ def test_what_is_quantised_and_converted_back_is_fused_with_what_reads_it():
         assert set(verdicts(text, ONNXRUNTIME)) == {"ok"}
 
 
+def test_a_cast_without_input_makes_a_model_invalid():
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) '
+    text += "{ c = Cast<to = 2>() v = Cast<to = 1>(c) y = Sub(v, x) }"
+    for target in (ONNXRUNTIME, OPENVINO):
+        assert verdicts(text, target) == ["invalid"]
+
+
 @pytest.mark.parametrize(("dim", "kept"), [("N", False), ("2", True)])
 def test_an_element_minus_0_of_a_constant_is_lost_on_openvino_where_shapes_are_open(dim, kept):
     """A random graph was run: of arrays whose elements are all -0 it was known, of others with some float16 was ok."""

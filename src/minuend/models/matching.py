@@ -226,7 +226,7 @@ def _is_cast_of_quantised(flow: Flow, name: str) -> bool:
     """Whether a conversion is of truth values in a graph that quantises, or of what was quantised."""
     if flow.dtypes.get(name) == "bool":
         return any(step[0] == "QuantizeLinear" for step in flow.steps)
-    while (made := flow.maker_of(name)) is not None and flow.steps[made][0] == "Cast":
+    while (made := flow.maker_of(name)) is not None and flow.steps[made][0] == "Cast" and flow.steps[made][1]:
         name = flow.steps[made][1][0]
     return flow.maker(name) == _BOTH_WAYS
 
