@@ -932,6 +932,30 @@ def test_a_constant_before_a_quantisation_is_added_there_along_channels(k, merge
     assert verdicts(deep, OPENVINO, hint="f32") == ["ok"]
 
 
+@pytest.mark.parametrize("dims", ["4", "n"])
+@pytest.mark.parametrize("quantises", [True, False])
+@pytest.mark.parametrize(
+    "body", ["d = Sub(x, i)", "d = Sub(k, i)", "u = Unsqueeze(i, z) v = Squeeze(u, z) d = Sub(v, k)"]
+)
+def test_a_float_of_int64_comes_through_int32_where_a_graph_quantises(body, quantises, dims):
+    """A random graph was run: the conversion is joined with what reads it, and hands it 32 bits."""
+    stored = f"{LEVELS}, float k = {{1}}, int64[1] z = {{0}}"
+    rest = "q = QuantizeLinear(x, s, n)" if quantises else "q = Neg(x)"
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[{dims}] x, int64[{dims}] p) => (float[{dims}] d, {"uint8" if quantises else "float"}[{dims}] q)
+        <{stored}> {{ i = Cast<to = 1>(p) {body} {rest} }}"""
+    (finding,) = check(text, OPENVINO, hint="f32")
+    assert (finding.severity == "numbers") is quantises
+    assert verdicts(text, ONNXRUNTIME) == ["ok"]
+    x, p = np.zeros(4, np.float32), np.array([5, 3 << 30, -7, 1 << 40])
+    between = text.replace("i = Cast<to = 1>(p)", "c = Cast<to = 1>(p) i = Max(c, c)")
+    assert np.array_equal(on_openvino(text, x, p), on_openvino(between, x, p)) is not quantises
+    few = {finding.severity for finding in check(text, OPENVINO, hint="f32", assume={"p": (0, 1)})}
+    assert few <= {None, "sign-of-zero"}
+    fits = "-2147483648..2147483520"  # float32 has no number between this and the limit of int32
+    assert "numbers" not in {one.severity for one in check(text, OPENVINO, hint="f32", assume={"p": fits})}
+
+
 QUANTISED_BESIDES = {
     "a factor": ("Mul(x, k)", True),
     "a factor before": ("Mul(k, x)", True),

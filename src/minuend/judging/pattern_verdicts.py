@@ -171,6 +171,9 @@ def _each(
             continue
         answers = _measured(occurrence, node, target, match, hint)
         possible = {name: one for name, one in (answers or {}).items() if name == EVERY or name in classes}
+        shortened = match.shortened and quirks(target.runtime).rescales and _holds_beyond_int32(occurrence, match)
+        if shortened:
+            possible |= _SHORTENED
         wrong = {name: one for name, one in possible.items() if concerns(occurrence, one)}
         otherwise = _is_otherwise(occurrence, match, target)
         negated = node.a.dtype == WIDE and _is_negated_product(occurrence, match, target)
@@ -178,11 +181,23 @@ def _each(
             helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
         if wrong:
-            helps = "" if hint else _helps(occurrence, node, target, match, classes)
+            helps = "" if hint or shortened else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
             found = _with_fitting_witness(found, node.a.element) if match.zeros else found
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
+
+
+def _holds_beyond_int32(occurrence: Occurrence, match: Match) -> bool:
+    """Whether the operand that the adjacent operator makes can be a number that int32 does not have."""
+    assert isinstance(match.pattern, Op)
+    low, high = TYPES["int32"].limits
+    made = (one for one, term in zip(occurrence.operands, match.pattern.operands, strict=True) if isinstance(term, Op))
+    return any(not low <= end <= high for one in made for end in (one.lo, one.hi))
+
+
+_SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
+"""What is made of a float that comes from int64 through int32."""
 
 
 def _is_otherwise(occurrence: Occurrence, match: Match, target: Target) -> bool:

@@ -108,6 +108,8 @@ class Match:
             constant along the second one, or a constant along the last one, whose size the product does not know.
         rescaled: whether the adjacent operator makes an operand of what was quantised directly before, or of truth
             values in a graph that has quantised ones, too; or is linear and reads such a value, behind others at most.
+        shortened: whether the adjacent operator makes a float of an integer of 64 bits in a graph that quantises: some
+            runtimes convert that to int32 first.
         tiny: whether the adjacent operator has a constant of float32 that is subnormal: some runtimes take it for 0.
         quantised: :data:`LEVELS` where the adjacent operator quantises, and some runtimes compute a constant with it
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
@@ -128,6 +130,7 @@ class Match:
     past: frozenset[str] | None = None
     across: bool = False
     rescaled: bool = False
+    shortened: bool = False
     tiny: bool = False
     quantised: str = ""
 
@@ -197,13 +200,14 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             zeros = exact and changes_zeros(flow, index) and not (is_exact(flow, source) or sums_exactly(flow, made))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
             rescaled, quantised = _is_rescaled(flow, operator, inputs), _levels_of(flow, source, operator)
+            shortened = operator == "Cast" and _is_shortened(flow, inputs)
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
                     pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
                     own = itself and source == name
                     yield Match(pattern, stands, operator, exact=exact, zeros=zeros, itself=own, factors=factors,
-                                tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
+                                tiny=tiny, rescaled=rescaled, shortened=shortened, quantised=quantised)  # fmt: skip
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:
@@ -225,10 +229,20 @@ _BOTH_WAYS = "FakeQuantize"
 def _is_cast_of_quantised(flow: Flow, name: str) -> bool:
     """Whether a conversion is of truth values in a graph that quantises, or of what was quantised."""
     if flow.dtypes.get(name) == "bool":
-        return any(step[0] == "QuantizeLinear" for step in flow.steps)
+        return _quantises(flow)
     while (made := flow.maker_of(name)) is not None and flow.steps[made][0] == "Cast" and flow.steps[made][1]:
         name = flow.steps[made][1][0]
     return flow.maker(name) == _BOTH_WAYS
+
+
+def _is_shortened(flow: Flow, inputs: Sequence[str]) -> bool:
+    """Whether an integer of 64 bits that an input holds is converted in a graph that quantises."""
+    given = bool(inputs) and flow.dtypes.get(inputs[0]) == "int64" and flow.maker_of(inputs[0]) is None
+    return given and _quantises(flow)
+
+
+def _quantises(flow: Flow) -> bool:
+    return any(step[0] in (_BOTH_WAYS, "QuantizeLinear") or "QLinear" in step[0] for step in flow.steps)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
