@@ -4,6 +4,7 @@
     python tools/judge_graphs.py --runtime tract --python ENVIRONMENT/bin/python
     python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
     python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
+    python tools/judge_graphs.py --operator add                                # verdicts on another operator
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
 ``different-numbers`` and nothing of it is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to
@@ -54,6 +55,8 @@ from truth import (
 import minuend as mn
 from minuend.child import limited
 from minuend.errors import LimitExceeded
+from minuend.operators import OPERATORS, SUBTRACT, by_name
+from minuend.operators.operator import Operator
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.registry import adapters
 from minuend.runtimes.running import Output, Refused, Runtime
@@ -98,14 +101,25 @@ class GraphCounts:
 
 
 def judge(
-    drawn: Drawn, runtime: Runtime, source: np.random.Generator, *, ir: bool = False
+    drawn: Drawn, runtime: Runtime, source: np.random.Generator, *, operator: Operator = SUBTRACT, ir: bool = False
 ) -> Iterator[tuple[str, Finding, Truth]]:
-    """Yield hint, verdict and truth of each subtraction of a graph on a runtime; ``ir``: the verdicts on its IR."""
+    """Yield hint, verdict and truth of each subtraction of a graph on a runtime, or of another operator.
+
+    Args:
+        drawn, runtime, source: the graph, the runtime, and where inputs come from. operator: what is judged.
+        ir: judge the IR that openvino saves of the graph.
+    """
     exact: Trial | None = None
     sets = drawn.sets(source)
     hints = [hint for name, hint in SETTINGS if name == runtime.name] or [""]
     for hint in sorted(hints, reverse=True):
-        judged = functools.partial(mn.check, target=f"{runtime.name}@{runtime.release}", hint=hint, cpu=runtime.isa)
+        judged = functools.partial(
+            mn.check,
+            target=f"{runtime.name}@{runtime.release}",
+            hint=hint,
+            cpu=runtime.isa,
+            operators=[operator.name],
+        )
         findings = judged(drawn.model).findings
         trial = Trial(runtime, drawn.model, sets, hint, exact if hint == "" else None)
         if hint:
@@ -157,7 +171,9 @@ def _searched(drawn: Drawn, runtime: Runtime, source: np.random.Generator, hint:
     return truth
 
 
-def smaller(drawn: Drawn, runtime: Runtime, hint: str, verdict: str, tries: int = 40) -> Drawn:
+def smaller(
+    drawn: Drawn, runtime: Runtime, hint: str, verdict: str, tries: int = 40, operator: Operator = SUBTRACT
+) -> Drawn:
     """Cut a graph down while a verdict of it stays wrong: outputs go, and nodes' results become inputs."""
 
     def still(one: Drawn) -> bool:
@@ -165,7 +181,8 @@ def smaller(drawn: Drawn, runtime: Runtime, hint: str, verdict: str, tries: int 
         tries -= 1
         source = np.random.default_rng(0)
         try:
-            return any(h == hint and f.verdict == verdict and is_false(f, t) for h, f, t in judge(one, runtime, source))
+            found = judge(one, runtime, source, operator=operator)
+            return any(h == hint and f.verdict == verdict and is_false(f, t) for h, f, t in found)
         except LimitExceeded:
             return False
 
@@ -223,6 +240,7 @@ def main() -> int:
         "--isa", default="", help="the newest instruction set that the runtime may use, and is judged on"
     )
     parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
+    parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
     parser.add_argument("--shrink", action="store_true", help="cut the graphs of wrong verdicts down")
@@ -237,15 +255,15 @@ def main() -> int:
 def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> GraphCounts:
     """Judge graphs on one runtime until the time is over."""
     end = time.monotonic() + seconds
-    counts = GraphCounts()
+    counts, operator = GraphCounts(), by_name(options.operator)
     with Limited(name, options.python, options.isa) as runtime, limited(max_seconds=options.limit):
         for number in range(options.first, options.first + options.graphs):
             if time.monotonic() >= end:
                 break
-            drawn = draw(options.seed, number)
+            drawn = draw(options.seed, number, operator.onnx)
             try:
                 source = np.random.default_rng([options.seed, number, 1])
-                found = list(judge(drawn, runtime, source, ir=options.ir))
+                found = list(judge(drawn, runtime, source, operator=operator, ir=options.ir))
             except LimitExceeded as error:
                 why = reason(error)
                 counts.left_out[why] += 1
@@ -280,7 +298,8 @@ def count(
         tally.add(finding.target, hint, finding.verdict, truth.kind)
         if is_false(finding, truth):
             cut_down: bool = options.shrink and not options.ir and finding.verdict == "ok"
-            shown = smaller(drawn, runtime, hint, finding.verdict) if cut_down else drawn
+            own = by_name(options.operator)
+            shown = smaller(drawn, runtime, hint, finding.verdict, operator=own) if cut_down else drawn
             tell(options, number, hint, finding, truth, shown.model)
         elif truth.kind == UNCLEAR:
             tell(options, number, hint, finding, truth, drawn.model)

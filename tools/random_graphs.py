@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -602,8 +602,52 @@ class Drawn:
         ]
 
 
-def draw(seed: int, number: int) -> Drawn:
-    """Return graph ``number`` of a seed; one with one to three subtractions at least."""
+def draw(seed: int, number: int, operator: str = "Sub") -> Drawn:
+    """Return graph ``number`` of a seed; one with one to three subtractions at least, or with another operator there.
+
+    Args:
+        seed, number: they decide. operator: ``"Add"`` or ``"Neg"`` takes the place of some subtractions, or is beside
+            them.
+    """
+    if operator == "Sub":
+        return _drawn(seed, number)
+    for further in range(number * 16, number * 16 + 16):
+        drawn = _drawn(seed, further)
+        changed = _with_operator(drawn, operator, np.random.default_rng([seed, further, 2]))
+        if any(node.op_type == operator for node in changed.graph.node):
+            return replace(drawn, model=changed)
+    raise AssertionError(f"no graph of seed {seed} near {number * 16} has an operand that {operator} takes")
+
+
+def _with_operator(drawn: Drawn, operator: str, source: np.random.Generator) -> ModelProto:
+    """A model with sums in the place of some subtractions, or with negations next to them."""
+    model = ModelProto()
+    model.CopyFrom(drawn.model)
+    signed = {v.name for v in (*drawn.values, *drawn.inputs) if not v.dtype.startswith(("bool", "uint"))}
+    nodes = []
+    for node in drawn.model.graph.node:
+        own = NodeProto()
+        own.CopyFrom(node)
+        nodes.append(own)
+        if node.op_type != "Sub" or source.random() < 0.3:
+            continue
+        if operator == "Add":
+            own.op_type = operator
+            continue
+        place = int(source.integers(3))
+        name = node.input[place] if place < 2 else node.output[0]
+        if name in signed and place < 2:
+            own.input[place] = f"negative_{len(nodes)}"
+            nodes.insert(-1, helper.make_node(operator, [name], [own.input[place]]))
+        elif name in signed:
+            own.output[0] = f"negated_{len(nodes)}"
+            nodes.append(helper.make_node(operator, [own.output[0]], [name]))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model
+
+
+def _drawn(seed: int, number: int) -> Drawn:
     source = np.random.default_rng([seed, number])
     while True:
         draft = Draft(source)

@@ -1,4 +1,6 @@
-"""What a runtime really does with one subtraction of a model, found by running it, and how that is counted.
+"""What a runtime really does with one judged node of a model, found by running it, and how that is counted.
+
+A subtraction stands for any operator that is judged.
 
 The model runs as it is. Then it runs cut at the subtraction: what makes the operands, behind barriers that runtimes
 neither remove nor join through; the contract's difference of what came; and what reads it, with the difference as an
@@ -118,7 +120,7 @@ class Place:
 
     @property
     def node(self) -> NodeProto:
-        """The Sub itself."""
+        """The node itself."""
         found: NodeProto = self.scope.nodes[self.index]
         return found
 
@@ -220,12 +222,12 @@ class Cut:
     """A model around one subtraction of its main graph, in the parts that ask about it.
 
     Attributes:
-        operands: makes A and B, as outputs; ``None`` where both are inputs or stored. rest: reads the difference, its
+        operands: makes the operands, as outputs; ``None`` where all are inputs or stored. rest: reads the result, its
             input; ``None`` where nothing does. whole: everything but the subtraction, the operands as outputs besides.
         others: everything but the subtraction, what no output needs as well.
         alone: the subtraction, its constants still constants. barred: all of it with barriers around it.
         stored: constants by name. reached: the numbers of the model's outputs that it reaches.
-        folded: whether both operands depend on no input of the model, so that runtimes compute the difference once.
+        folded: whether all operands depend on no input of the model, so that runtimes compute the difference once.
     """
 
     operands: ModelProto | None
@@ -239,7 +241,15 @@ class Cut:
     folded: bool
 
 
-_A, _B = "truth_of_a", "truth_of_b"
+def _watched(node: NodeProto) -> list[str]:
+    """Names for the operands of a node, as they come out of barriers."""
+    return [f"truth_of_{i}" for i in range(len(node.input))]
+
+
+def _bars(dtype: str, node: NodeProto) -> list[NodeProto]:
+    """Barriers behind the operands of a node."""
+    pairs = zip(node.input, _watched(node), strict=True)
+    return [bar for name, through in pairs for bar in barrier(dtype, name, through)]
 
 
 def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, Array]]:
@@ -255,22 +265,23 @@ def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, Array]]:
 def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
     """Cut a model at a subtraction of its main graph."""
     model, graph, node = place.model, place.model.graph, place.node
-    a, b, d = node.input[0], node.input[1], node.output[0]
+    operands, d = list(node.input), node.output[0]
     kind = data_number(dtype)
     others = [one for one in graph.node if one is not node]
     open_type = helper.make_tensor_type_proto(kind, None)
     given = ValueInfoProto(name=d, type=types.get(d, open_type))
-    watched = [ValueInfoProto(name=new, type=types.get(old, open_type)) for new, old in ((_A, a), (_B, b))]
-    bars = [*barrier(dtype, a, _A), *barrier(dtype, b, _B)]
+    pairs = zip(_watched(node), operands, strict=True)
+    watched = [ValueInfoProto(name=new, type=types.get(old, open_type)) for new, old in pairs]
+    bars = _bars(dtype, node)
     stored = dict(_stored(graph))
     open_inputs = {value.name for value in graph.input} - set(stored)
     fed_names = {value.name for value in graph.input} | set(stored)
-    makers = _ancestors(graph, [name for name in (a, b) if name not in fed_names])
+    makers = _ancestors(graph, [name for name in operands if name not in fed_names])
     reached = _descendants(graph, d)
     outputs = [value for value in graph.output if value.name in reached and value.name != d]
     behind = [one for one in _ancestors(graph, [value.name for value in outputs]) if one is not node]
-    constants = [one for one in graph.node if one.op_type == "Constant" and one.output[0] in (a, b)]
-    fed = [helper.make_tensor_value_info(name, kind, None) for name in dict.fromkeys((a, b)) if name not in stored]
+    constants = [one for one in graph.node if one.op_type == "Constant" and one.output[0] in operands]
+    fed = [helper.make_tensor_value_info(name, kind, None) for name in dict.fromkeys(operands) if name not in stored]
     rest = [value for value in graph.output if value.name != d]
     plain = _part(model, [*constants, node], [given])
     del plain.graph.input[:]
@@ -286,7 +297,7 @@ def cut(place: Place, dtype: str, types: Mapping[str, onnx.TypeProto]) -> Cut:
         barred=barred(place, dtype),
         stored=stored,
         reached=[i for i, value in enumerate(graph.output) if value.name in reached],
-        folded=open_inputs.isdisjoint([a, b, *(name for one in makers for name in _reads(one))]),
+        folded=open_inputs.isdisjoint([*operands, *(name for one in makers for name in _reads(one))]),
     )
 
 
@@ -306,14 +317,14 @@ def barred(place: Place, dtype: str) -> ModelProto:
     """The whole model with barriers around a subtraction, in whatever scope it stands."""
     inner = place_of(place.model, f"{place.scope.where}.node[{place.index}]")
     node, nodes = inner.node, inner.scope.nodes
-    a, b, d = node.input[0], node.input[1], node.output[0]
+    d = node.output[0]
     between = ModelProto().graph.node
     for i, one in enumerate(nodes):
         if i == inner.index:
-            between.extend([*barrier(dtype, a, _A), *barrier(dtype, b, _B)])
+            between.extend(_bars(dtype, node))
             own = between.add()
             own.CopyFrom(one)
-            own.input[0], own.input[1], own.output[0] = _A, _B, "truth_of_d"
+            own.input[:], own.output[0] = _watched(node), "truth_of_d"
             between.extend(barrier(dtype, "truth_of_d", d))
         else:
             between.add().CopyFrom(one)
@@ -421,7 +432,7 @@ class _Set:
 
     def __post_init__(self) -> None:
         self.fed = self.trial.sets[self.k]
-        self.a, self.b, self.d = self.place.node.input[0], self.place.node.input[1], self.place.node.output[0]
+        self.names, self.d = list(self.place.node.input), self.place.node.output[0]
 
     def judged(self) -> Truth:
         """What happened; unclear where the runtime makes operands, cut, that cannot be subtracted."""
@@ -435,13 +446,13 @@ class _Set:
         if isinstance(answer, Refused):
             return Truth(REFUSED if self._runs_without() else NOT_RUN, answer.message)
         operands = self._operands()
-        cut_outputs = operands if isinstance(operands, Refused) else self._rest(*operands)
+        cut_outputs = operands if isinstance(operands, Refused) else self._rest(operands)
         if isinstance(cut_outputs, Refused) or isinstance(operands, Refused):
             assert isinstance(cut_outputs, Refused)
             return Truth(UNCLEAR, f"cut it is refused: {cut_outputs.message}")
         got = [answer[i] for i in self.parts.reached]
         if all(map(same, got, cut_outputs)):
-            told = self._shown(*operands) if self.finding.verdict == "different-numbers" else ""
+            told = self._shown(operands) if self.finding.verdict == "different-numbers" else ""
             return Truth(MASKED, f"by itself {told}") if told else Truth(FINE)
         seen = _seen(got, cut_outputs)
         if self._is_contracts(got):
@@ -451,7 +462,7 @@ class _Set:
             return Truth(UNCLEAR, f"{seen}; without the subtraction it is refused: {whole.message}")
         if all(map(same, got, whole)):
             return Truth(UNCLEAR, f"{seen}; not with the rest of the model whole")
-        if alone := self._alone(*operands):
+        if alone := self._alone(operands):
             return Truth(DIFFERENT, f"{seen}; by itself {alone}")
         if self.finding.dtype in NO_BARRIERS and all(map(same, cut_outputs, whole)):
             return Truth(DIFFERENT, f"{seen}; cut in two ways alike")
@@ -478,25 +489,30 @@ class _Set:
             return self.trial.ask(with_constants(model, given), self.fed)
         return self.trial.ask(model, {**self.fed, **given})
 
-    def _operands(self) -> tuple[Array, Array] | Refused:
-        """A and B: as they are fed or stored, else as the runtime makes them."""
+    def _operands(self) -> list[Array] | Refused:
+        """The operands: as they are fed or stored, else as the runtime makes them."""
         known = {**self.parts.stored, **self.fed}
         if self.parts.operands is not None:
             made = self.trial.ask(self.parts.operands, self.fed)
             if isinstance(made, Refused):
                 return made
-            known = {self.a: array_of(made[0]), self.b: array_of(made[1]), **known}
-        return known[self.a], known[self.b]
+            known = {**dict(zip(self.names, map(array_of, made), strict=True)), **known}
+        return [known[name] for name in self.names]
 
-    def _difference(self, a: Array, b: Array) -> Array:
+    def _result(self, operands: Sequence[Array]) -> Array:
+        """The contract's result of the node by itself."""
         node = self.place.node
-        attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
-        found: Array = mn.onnx.sub(a, b, opset=self.place.scope.opset, **attributes)
-        return found
+        if node.op_type == SUBTRACT.onnx:
+            attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+            found: Array = mn.onnx.sub(*operands, opset=self.place.scope.opset, **attributes)
+            return found
+        pairs = zip(self.names, operands, strict=True)
+        computed = mn.run(self.parts.alone, {name: one for name, one in pairs if name not in self.parts.stored})
+        return np.asarray(computed[self.d])
 
-    def _rest(self, a: Array, b: Array) -> list[Output] | Refused:
+    def _rest(self, operands: Sequence[Array]) -> list[Output] | Refused:
         """The outputs that the subtraction reaches, from the contract's difference."""
-        difference = self._difference(a, b)
+        difference = self._result(operands)
         rest: list[Output] | Refused = []
         if self.parts.rest is not None:
             rest = self._ask(self.parts.rest, {self.d: difference})
@@ -512,9 +528,9 @@ class _Set:
     def _runs_without(self) -> bool:
         """Whether the model runs where the difference is given to it."""
         operands = self._operands()
-        if isinstance(operands, Refused) or isinstance(self._rest(*operands), Refused):
+        if isinstance(operands, Refused) or isinstance(self._rest(operands), Refused):
             return False
-        given = {self.d: self._difference(*operands)}
+        given = {self.d: self._result(operands)}
         return not isinstance(self._ask(self.parts.others, given), Refused)
 
     def _whole(self) -> list[Output] | Refused:
@@ -522,11 +538,12 @@ class _Set:
         first = self._operands()
         if isinstance(first, Refused):
             return first
-        made = self._ask(self.parts.whole, {self.d: self._difference(*first)})
+        made = self._ask(self.parts.whole, {self.d: self._result(first)})
         if isinstance(made, Refused):
             return made
-        known = {self.a: array_of(made[-2]), self.b: array_of(made[-1]), **self.parts.stored, **self.fed}
-        difference = self._difference(known[self.a], known[self.b])
+        watched = map(array_of, made[-len(self.names) :])
+        known = {**dict(zip(self.names, watched, strict=True)), **self.parts.stored, **self.fed}
+        difference = self._result([known[name] for name in self.names])
         made = self._ask(self.parts.whole, {self.d: difference})
         if isinstance(made, Refused):
             return made
@@ -535,39 +552,40 @@ class _Set:
         reached = {graph.output[i].name for i in self.parts.reached}
         return self._joined([made[i] for i, name in enumerate(others) if name in reached], difference)
 
-    def _shown(self, a: Array, b: Array) -> str:
+    def _shown(self, operands: Sequence[Array]) -> str:
         """How the subtraction by itself is wrong: on its operands, as they are or should be; or on the finding's own
         pair, or zeros.
         """
-        told = self._alone(a, b)
+        told = self._alone(operands)
         if told or "(" in self.finding.graph:  # a neighbour decided
             return told
         witness = self.finding.witness
-        pairs = [witness.operands] if witness is not None and len(witness.operands) == 2 else [(-0.0, 0.0), (0.0, 0.0)]
-        for pair in pairs:
-            given = zip((self.a, self.b), (a, b), pair, strict=True)
-            x, y = (one if name in self.parts.stored else np.full_like(one, value) for name, one, value in given)
-            if told := self._alone(x, y):
+        zeros = [(-0.0, 0.0)[-len(operands) :], (0.0, 0.0)[-len(operands) :], (-0.0,) * len(operands)]
+        own = witness is not None and len(witness.operands) == len(operands)
+        for numbers_ in [witness.operands] if witness is not None and own else zeros:
+            given = zip(self.names, operands, numbers_, strict=True)
+            filled = [one if name in self.parts.stored else np.full_like(one, value) for name, one, value in given]
+            if told := self._alone(filled):
                 return told
         contracts = self._contracts_operands()
-        return "" if contracts is None else self._alone(*contracts)
+        return "" if contracts is None else self._alone(contracts)
 
-    def _contracts_operands(self) -> tuple[Array, Array] | None:
-        """A and B as the contract has them, where the runtime makes others: nodes before can be wrong, too."""
+    def _contracts_operands(self) -> list[Array] | None:
+        """The operands as the contract has them, where the runtime makes others: nodes before can be wrong, too."""
         known = {**self.parts.stored, **self.fed}
-        made = [name for name in (self.a, self.b) if name not in known]
+        made = [name for name in self.names if name not in known]
         try:
             known |= mn.run(until(self.trial.model, made), self.fed) if made else {}
         except (MinuendError, OSError):
             return None
-        return (known[self.a], known[self.b]) if made else None
+        return [known[name] for name in self.names] if made else None
 
-    def _alone(self, a: Array, b: Array) -> str:
+    def _alone(self, operands: Sequence[Array]) -> str:
         """What the subtraction by itself gives otherwise on these operands; empty where nothing."""
-        answer = self._ask(self.parts.alone, {self.a: a, self.b: b})
+        answer = self._ask(self.parts.alone, dict(zip(self.names, operands, strict=True)))
         if isinstance(answer, Refused):
             return ""
-        wanted = self._difference(a, b)
+        wanted = self._result(operands)
         return _first_unlike(answer[0], Output(TYPES[self.finding.dtype], wanted.view(f"u{wanted.itemsize}")))
 
 

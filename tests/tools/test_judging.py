@@ -21,6 +21,7 @@ import truth
 from truth import DIFFERENT, FINE, MASKED, NOT_RUN, REFUSED, UNCLEAR, Tally, Trial, Truth
 
 import minuend as mn
+from minuend.operators import BY_ONNX
 from minuend.runtimes.running import Runtime
 
 pytest.importorskip("onnxruntime")
@@ -144,6 +145,30 @@ def test_random_graphs_are_judged_as_they_run(runtimes):
     assert tally.false_ok == 0
 
 
+@pytest.mark.parametrize("operator", ["Add", "Neg"])
+def test_graphs_around_another_operator_are_judged_as_they_run(operator, runtimes):
+    tally, own = Tally(), BY_ONNX[operator]
+    for number in range(25):
+        drawn = judge_graphs.draw(3, number, operator)
+        onnx.checker.check_model(drawn.model, full_check=True)
+        source = np.random.default_rng(number)
+        for hint, finding, found in judge_graphs.judge(drawn, runtimes["onnxruntime-cpu"], source, operator=own):
+            assert finding.opversion.startswith(f"onnx:{operator}-")
+            tally.add(finding.target, hint, finding.verdict, found.kind)
+    assert sum(tally.counts.values()) >= 25
+    assert (tally.false_ok, tally.total("ok", UNCLEAR)) == (0, 0)
+
+
+def test_a_sum_and_a_negation_that_saturate_are_seen(runtimes):
+    text = "(int8[4] x) => (int8[4] y, int8[4] z) { y = Add(x, x) z = Neg(x) }"
+    x = np.array([-128, 127, 1, 0], np.int8)
+    for name, kind in (("openvino-cpu", DIFFERENT), ("onnxruntime-cpu", FINE)):
+        runtime = runtimes[name]
+        findings = mn.check(model(text), f"{name}@{runtime.release}", operators=["add", "negative"]).findings
+        trial = Trial(runtime, model(text), [{"x": x}])
+        assert [trial.truth(one).kind for one in findings] == [kind, kind]
+
+
 def test_the_verdicts_on_an_ir_are_at_the_places_of_the_model_that_it_was_saved_of(runtimes):
     source = np.random.default_rng(0)
     found = list(judge_graphs.judge(judge_graphs.draw(2, 84), runtimes["openvino-cpu"], source, ir=True))
@@ -160,6 +185,7 @@ def options_of(**more) -> argparse.Namespace:
         "graphs": 1,
         "python": None,
         "isa": "",
+        "operator": "subtract",
         "ir": False,
         "save": None,
         "shrink": False,
@@ -177,7 +203,7 @@ def test_a_graph_without_a_result_in_time_is_not_judged(monkeypatch, capfd, tmp_
         judge_graphs.Drawn(one, [judge_graphs.Value("x", dtype, shape)], True, [], [])
         for one, dtype, shape in ((slow, "float64", (2,)), (quick, "float32", (4,)))
     ]
-    monkeypatch.setattr(judge_graphs, "draw", lambda seed, number: graphs[number])
+    monkeypatch.setattr(judge_graphs, "draw", lambda seed, number, operator: graphs[number])
     tally = Tally()
     counts = judge_graphs.run("openvino-cpu", options_of(graphs=2, limit=3.0, save=tmp_path), tally, 600)
     assert (counts.graphs, counts.left_out) == (1, {"no result in 3 s": 1})
