@@ -141,6 +141,33 @@ def test_a_witness_of_a_reduction_has_the_row_that_it_reduces():
     assert abs(found.witness.expected - found.witness.got) < 1e-6
 
 
+@pytest.mark.parametrize("expression", ["Transpose(x - x)", "Slice(x) - x"])
+def test_a_witness_of_what_is_moved_has_the_number_that_was_moved(expression):
+    """One difference in a hundred deviates, and stands elsewhere than its operands."""
+
+    def rare(kinds, feeds):
+        if sorted(one for one in kinds if one != "Constant") not in (["Sub", "Transpose"], ["Slice", "Sub"]):
+            return None
+        with np.errstate(all="ignore"):
+            (found,) = ReferenceEvaluator(whole).run(None, feeds)
+        return np.where(is_rare(found), np.float32(7), found)
+
+    def is_rare(array):
+        return (array.view(np.uint32) // 3 % 100 == 42) & np.isfinite(array)
+
+    built = pattern_cases.graph_probing().build(CASES[expression, "float32", ""])
+    whole = onnx.load_from_string(built.whole.data)
+    found = answer(expression, Evaluated(rare))
+    shown = [one.witness for one in found.values()]
+    assert shown
+    assert None not in shown
+    for one in shown:
+        a, b = map(np.float32, one.operands)
+        with np.errstate(all="ignore"):
+            assert is_rare(np.array([a - b])).all()
+        assert one.got == 7.0
+
+
 def test_a_rounding_trick_that_is_folded_away_is_seen():
     def folded(kinds, feeds):
         return next(iter(feeds.values())) if kinds == ["Add", "Sub"] else None

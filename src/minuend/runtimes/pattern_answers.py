@@ -267,21 +267,31 @@ def _number(array: Array, place: int) -> float:
 def _with_witness(found: Deviating, ran: Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
     """An answer with a witness: numbers that show the deviation where each fills an input.
 
-    Where none does, as in a mean of equal numbers, those along the last axis are tried, which each row then has.
+    Where none does, numbers are tried that an operator moved to where the deviation shows; then, as of a mean, those
+    along the last axis, which each row has.
     """
-    answer = _shown_by_filling(found, ran, case, runtime, form, built)
     last = (len(ran.got.codes.shape) - 1,)
-    if answer.witness is None and built.axes != last and last[0] >= 0:
-        answer = _shown_by_filling(found, ran, case, runtime, form, replace(built, axes=last))
+    along_last = [replace(built, axes=last)] if built.axes != last and last[0] >= 0 else []
+    ways = [(_filled, built), (_filled_with_moved, built), *((_filled, one) for one in along_last)]
+    answer = found.answer
+    for filled, one in ways:
+        answer = _shown_by_filling(replace(found, answer=answer), ran, case, runtime, form, one, filled)
+        if answer.witness is not None:
+            break
     return answer
 
 
-def _shown_by_filling(found: Deviating, ran: Ran, case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answer:
+_Filled = Callable[[Ran, str, int, Built], Array]
+
+
+def _shown_by_filling(
+    found: Deviating, ran: Ran, case: GraphCase, runtime: Runtime, form: str, built: Built, filled: _Filled
+) -> Answer:
     """An answer with a witness: what elements of the result are made of all over the inputs, where that shows it."""
     answer, only = found.answer, found.answer.only
     for place in found.places[:_TRIED]:
         fed = {
-            name: ran.fed[name] if feed.values == "fixed" else _filled(ran, name, place, built.axes)
+            name: ran.fed[name] if feed.values == "fixed" else filled(ran, name, place, built)
             for name, feed in built.feeds.items()
         }
         key = [array.tobytes() for array in fed.values()]
@@ -295,11 +305,40 @@ def _shown_by_filling(found: Deviating, ran: Ran, case: GraphCase, runtime: Runt
     return answer
 
 
-def _filled(ran: Ran, name: str, place: int, axes: Collection[int]) -> Array:
+def _filled(ran: Ran, name: str, place: int, built: Built) -> Array:
     """An input with what one element of the result is made of all over it; where that is not known, any element."""
     array = ran.fed[name]
-    kept = _along(array, place, axes, ran.got.codes.shape)
+    kept = _along(array, place, built.axes, ran.got.codes.shape)
     return np.array(np.broadcast_to(kept, array.shape))
+
+
+def _filled_with_moved(ran: Ran, name: str, place: int, built: Built) -> Array:
+    """An input with the number all over it that an element of the result is made of, wherever it stood before.
+
+    The reader of a difference has moved one that has the element's bits; what makes an operand has moved one that has
+    the operand's.
+    """
+    array, difference = ran.fed[name], ran.operands[2]
+    alike = np.flatnonzero(_is_expected(difference, ran, place))
+    if not alike.size:
+        return _filled(ran, name, place, built)
+    at = place if place in alike else int(alike[0])
+    own = [i for i, one in enumerate(built.operands) if isinstance(one, str) and one == name]
+    made = [i for i, one in enumerate(built.operands) if isinstance(one, str) and one not in built.feeds]
+    for (spread,) in (_spread([ran.operands[i]], {}, difference.shape) for i in own or made):
+        if spread is not None and spread.dtype == array.dtype:
+            value = np.asarray(spread.flat[at])
+            if (pattern_cases.bits(array) == pattern_cases.bits(value)).any():
+                return np.full_like(array, value)
+    return _filled(ran, name, place, built)
+
+
+def _is_expected(difference: Array, ran: Ran, place: int) -> Array:
+    """Which differences have the bits of an element that the result should have."""
+    if ran.expected.element is not of_numpy(difference.dtype):
+        return np.zeros(0, np.bool_)
+    codes = pattern_cases.bits(np.ascontiguousarray(difference)).reshape(-1)
+    return np.asarray(codes == ran.expected.codes.flat[place])
 
 
 def _along(array: Array, place: int, axes: Collection[int], shape: tuple[int, ...]) -> Array:
