@@ -4,6 +4,7 @@
     python tools/judge_graphs.py --runtime tract --python ENVIRONMENT/bin/python
     python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
     python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
+    python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, helper
-from random_graphs import Drawn, Value, draw
+from random_graphs import Drawn, Value, draw, extended
 from truth import (
     ANY,
     DIFFERENT,
@@ -240,6 +241,7 @@ def main() -> int:
         "--isa", default="", help="the newest instruction set that the runtime may use, and is judged on"
     )
     parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
+    parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
     parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
@@ -260,7 +262,7 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
         for number in range(options.first, options.first + options.graphs):
             if time.monotonic() >= end:
                 break
-            drawn = draw(options.seed, number, operator.onnx)
+            drawn = extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)
             try:
                 source = np.random.default_rng([options.seed, number, 1])
                 found = list(judge(drawn, runtime, source, operator=operator, ir=options.ir))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from onnx import ModelProto, NodeProto, helper
 from truth import EDGES, FEW, ORDINARY, Array, Feeds, data_number, numbers
 
 from minuend.core.elements import TYPES
+from minuend.runtimes.pattern_cases import GraphCase, graph_probing, queried
 
 
 @dataclass(frozen=True)
@@ -584,7 +586,7 @@ class Drawn:
 
     Attributes:
         model, inputs: the graph as a model. pure: whether each element depends on one of each input alone.
-        known: numbers of its constants. values: what its nodes make.
+        known: numbers of its constants. values: what its nodes make. fixed: inputs that always have these elements.
     """
 
     model: ModelProto
@@ -592,12 +594,18 @@ class Drawn:
     pure: bool
     known: list[float]
     values: list[Value]
+    fixed: Feeds = field(default_factory=dict)
 
     def sets(self, source: np.random.Generator, more: Sequence[str] = ()) -> list[Feeds]:
         """Arrays for its inputs."""
         kinds = [EDGES, FEW] if self.pure else [ORDINARY, FEW]
         return [
-            {v.name: numbers(v.dtype, v.shape, kind, source, self.known) for v in self.inputs}
+            {
+                v.name: self.fixed[v.name]
+                if v.name in self.fixed
+                else numbers(v.dtype, v.shape, kind, source, self.known)
+                for v in self.inputs
+            }
             for kind in (*kinds, *more)
         ]
 
@@ -617,6 +625,76 @@ def draw(seed: int, number: int, operator: str = "Sub") -> Drawn:
         if any(node.op_type == operator for node in changed.graph.node):
             return replace(drawn, model=changed)
     raise AssertionError(f"no graph of seed {seed} near {number * 16} has an operand that {operator} takes")
+
+
+def extended(seed: int, number: int) -> Drawn:
+    """Return a graph that releases are measured with and one more node on one side or both, or two in a row.
+
+    What is measured has two nodes, and what a runtime makes of them can show behind a third alone.
+    """
+    source = np.random.default_rng([seed, number])
+    cases = _cases()[source.choice(["float16", "float16", "float32"])]
+    while True:
+        case = cases[int(source.integers(len(cases)))]
+        built = graph_probing().build(case)
+        model = onnx.load_from_string(built.whole.data)
+        try:
+            _extend(model, case.dtype, source)
+            onnx.checker.check_model(model, full_check=True)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError):
+            continue
+        feeds = built.feeds.items()
+        inputs = [Value(name, feed.dtype, feed.shape) for name, feed in feeds]
+        fixed = {name: feed.elements for name, feed in feeds if feed.values == "fixed"}
+        return Drawn(model, inputs, not case.mixes, [1.7], [], fixed)
+
+
+@functools.cache
+def _cases() -> Mapping[str, Sequence[GraphCase]]:
+    """What releases are measured with in types that have a precision of their own, by type."""
+    found: dict[str, list[GraphCase]] = {"float16": [], "float32": []}
+    for _, case in queried(""):
+        if not case.form and case.dtype in found:
+            found[case.dtype].append(case)
+    return found
+
+
+def _extend(model: ModelProto, dtype: str, source: np.random.Generator) -> None:
+    """Put nodes before the inputs of a graph, or behind its output."""
+    graph = model.graph
+    kind = data_number(dtype)
+    before = [value for value in graph.input if value.type.tensor_type.elem_type == kind and source.random() < 0.4]
+    nodes = []
+    for value in before:
+        name = f"more_{value.name}"
+        for node in graph.node:
+            node.input[:] = [name if one == value.name else one for one in node.input]
+        nodes += _more(graph, dtype, value.name, name, source)
+    graph_nodes = [*nodes, *graph.node]
+    (result,) = graph.output
+    made = onnx.shape_inference.infer_shapes(model).graph.output[0].type.tensor_type.elem_type
+    if made == kind and (not before or source.random() < 0.6):
+        graph_nodes += _more(graph, dtype, result.name, "more_result", source)
+        result.name = "more_result"
+    copied = [NodeProto.FromString(one.SerializeToString()) for one in graph_nodes]
+    del graph.node[:]
+    graph.node.extend(copied)
+    result.type.CopyFrom(onnx.shape_inference.infer_shapes(model).graph.output[0].type)
+
+
+def _more(graph: onnx.GraphProto, dtype: str, name: str, made: str, source: np.random.Generator) -> list[NodeProto]:
+    """One or two nodes that make a value of another one, element by element."""
+    through = f"{made}_between" if source.random() < 0.3 else made
+    number = onnx.numpy_helper.from_array(
+        np.array(source.choice([1.7, 3.0, 0.3]), TYPES[dtype].memory), f"{made}_number"
+    )
+    graph.initializer.append(number)
+    operator = source.choice(["Add", "Mul", "Sub", "Div", "Relu", "Abs", "Neg", "Sum"])
+    alone = operator in ("Relu", "Abs", "Neg")
+    nodes = [helper.make_node(operator, [name] if alone else [name, number.name], [through])]
+    if through != made:
+        nodes.append(helper.make_node(source.choice(["Identity", "Neg", "Abs", "Sqrt"]), [through], [made]))
+    return nodes
 
 
 def _with_operator(drawn: Drawn, operator: str, source: np.random.Generator) -> ModelProto:

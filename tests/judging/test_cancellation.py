@@ -157,17 +157,17 @@ def test_a_product_less_a_vector_is_fused_where_shapes_are_open_too(operator, di
 
 @pytest.mark.parametrize("dims", ["n,4", "64,4"])
 @pytest.mark.parametrize(
-    ("body", "verdict"),
+    "body",
     [
-        ("t = Mul(x, s) u = Mul(t, k) y = Sub(u, m)", "different-numbers"),
-        ("t = Mul(x, s) u = Div(t, k) y = Sub(u, m)", "different-numbers"),
-        ("t = Mul(s, x) u = Mul(t, k) y = Sub(u, m)", "different-numbers"),
-        ("t = Mul(x, s) u = Neg(t) y = Sub(u, m)", "unknown"),
+        "t = Mul(x, s) u = Mul(t, k) y = Sub(u, m)",
+        "t = Mul(x, s) u = Div(t, k) y = Sub(u, m)",
+        "t = Mul(s, x) u = Mul(t, k) y = Sub(u, m)",
+        "t = Mul(x, s) u = Neg(t) y = Sub(u, m)",
     ],
 )
-def test_a_product_of_several_constants_is_fused_as_one(body, verdict, dims):
+def test_a_product_of_several_constants_is_fused_as_one(body, dims):
     text = f"{HEAD}(float[{dims}] x) => (float[n,4] y) {SCALED.replace('>', ', float k = {0.37}>')} {{ {body} }}"
-    assert [one.verdict for one in check(text, OPENVINO, hint="f32")] == [verdict]
+    assert [one.verdict for one in check(text, OPENVINO, hint="f32")] == ["different-numbers"]
     assert check(text, ONNXRUNTIME).ok
     pytest.importorskip("openvino")
     fed = {"x": np.random.default_rng(0).uniform(1, 3, (64, 4)).astype(np.float32)}

@@ -956,6 +956,95 @@ def test_a_float_of_int64_comes_through_int32_where_a_graph_quantises(body, quan
     assert "numbers" not in {one.severity for one in check(text, OPENVINO, hint="f32", assume={"p": fits})}
 
 
+# ---- three nodes in a row -------------------------------------------------------------------------------------------
+
+NOT_ROUNDED_BETWEEN = {
+    "Resize": 'r = Resize<mode = "nearest">(d, "", sizes) q = Add(r, k)',
+    "TopK": "r, i = TopK(d, four) q = Add(r, k)",
+    "GlobalMaxPool": "r = GlobalMaxPool(d) q = Add(r, k)",
+    "ThresholdedRelu": "r = ThresholdedRelu(d) q = Add(r, k)",
+    "a sum of one": "r = Sum(d) q = Add(r, k)",
+    "a sum of two": "q = Sum(d, b)",
+    "a sum of three": "q = Sum(b, d, k)",
+    "a number doubled": "r = Add(d, d) t = Mul(r, k) q = Neg(t)",
+}
+
+
+@pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
+@pytest.mark.parametrize("body", NOT_ROUNDED_BETWEEN.values(), ids=NOT_ROUNDED_BETWEEN)
+def test_a_difference_is_not_rounded_before_what_only_hands_it_on(body, target):
+    """``tools/judge_graphs.py --cases`` found most of them: each is right where nothing reads what hands it on."""
+    stored = "<float[4] sizes = {1, 1, 2, 2}, float16 k = {15667}, int64[1] four = {4}>"
+    text = f"""<ir_version: 8, opset_import: ["" : 18]>
+        g (float16[1,4,8,8] a, float16[1,4,8,8] b) => (float16[m,n,o,p] q) {stored} {{ d = Sub(a, b) {body} }}"""
+    hint = "f32" if target == OPENVINO else ""
+    (finding,) = check(text, target, hint=hint)
+    assert finding.verdict == "different-numbers", finding
+    source = np.random.default_rng(0)
+    fed = {name: (source.standard_normal((1, 4, 8, 8)) * 8).astype(np.float16) for name in "ab"}
+    with Runtime(target.partition("@")[0]) as runtime:
+        (got,) = runtime.query("onnx", onnx.parser.parse_model(text).SerializeToString(), b"", [
+            (name, TYPES["float16"], array.view(np.uint16)) for name, array in fed.items()
+        ], hint)  # fmt: skip
+    assert not np.array_equal(got.codes, mn.run(onnx.parser.parse_model(text), fed)["q"].view(np.uint16))
+
+
+@pytest.mark.parametrize("reader", ["e = Min(d, y) q = Relu(e)", "e = Max(y, d) q = Neg(e)"])
+def test_the_other_one_of_two_zeros_comes_of_extremes_between_nodes(reader):
+    """So in seed 9811 of ``tools/judge_graphs.py --cases``: a float16 kernel picks one, that of float32 the other."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    text = f"""<ir_version: 8, opset_import: ["" : 13]>
+        g (float16[8] a, float16[8] y) => (float16[8] q) <float16 b = {{15360}}> {{ d = Sub(a, b) {reader} }}"""
+    assert [one.severity for one in check(text, ONNXRUNTIME)] == ["sign-of-zero"]
+    ones, zeros = np.ones(8, np.float16), np.zeros(8, np.float16)
+    given = text.replace("[8] a", "[8] d").replace("d = Sub(a, b)", "")
+    results = []
+    for one, fed in ((text, {"a": ones}), (given, {"d": zeros})):
+        model = onnx.parser.parse_model(one).SerializeToString()
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        (found,) = session.run(None, {**fed, "y": -zeros})
+        results.append(np.signbit(found).any())
+    assert results[0] != results[1]
+
+
+CHAINS = {
+    "two factors behind a difference": ("d = Sub(k, x) e = Div(d, c) f = Mul(m, e) q = Sub(f, c)", "n,8"),
+    "two factors between": ("t = Mul(x, m) d = Sub(k, t) e = Div(d, c) f = Mul(m, e) q = Sub(f, c)", "n,8"),
+    "a negation between": ("s = Add(x, k) t = Neg(s) q = Sub(t, v)", "16,8"),
+}
+
+
+@pytest.mark.parametrize(("body", "dims"), CHAINS.values(), ids=CHAINS)
+def test_factors_in_a_row_are_one_to_openvino(body, dims):
+    """So in seed 9812 of ``tools/judge_graphs.py --cases``: a chain of three is fused, and two factors count as one."""
+    numbers = ", ".join(str(round(0.3 + 0.41 * i, 2)) for i in range(8))
+    stored = f"<float k = {{1.7}}, float c = {{0.3}}, float m = {{-0.9}}, float[8] v = {{{numbers}}}>"
+    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[{dims}] x) => (float[{dims}] q) {stored} {{ {body} }}'
+    assert verdicts(text, OPENVINO, hint="f32")[-1] == "different-numbers"
+    x = (np.random.default_rng(0).standard_normal((16, 8)) * 20).astype(np.float32)
+    last = body.rpartition("q = Sub(")[2].split(",")[0]
+    between = text.replace("q = Sub(" + last, f"w = Max({last}, {last}) q = Sub(w")
+    assert not np.array_equal(on_openvino(text, x), on_openvino(between, x))
+
+
+GONE_ALONG = {
+    "a product, of which a constant is less": ("t = Mul(x, m) q = Sub(t, x) w = Sub(k, t)", "64"),
+    "a product of a product": ("t = Mul(x, m) u = Mul(t, c) q = Sub(t, c) w = Sub(k, u)", "n"),
+}
+
+
+@pytest.mark.parametrize(("body", "dims"), GONE_ALONG.values(), ids=GONE_ALONG)
+def test_what_quantises_a_chain_takes_all_of_it_along(body, dims):
+    """So in seed 9803 of ``tools/judge_graphs.py --ir``, and of models in ONNX: the product has one reader less."""
+    stored = f"{LEVELS}, float k = {{256}}, float c = {{0.3}}, float m = {{-1.202}}"
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[{dims}] x) => (float[{dims}] q, uint8[{dims}] r) <{stored}> {{ {body} r = QuantizeLinear(w, s, n) }}"""
+    assert verdicts(text, OPENVINO, hint="f32")[0] == "different-numbers"
+    x = (np.random.default_rng(0).standard_normal(64) * 20).astype(np.float32)
+    between = text.replace("t = Mul(x, m)", "p = Mul(x, m) t = Max(p, p)")
+    assert not np.array_equal(on_openvino(text, x), on_openvino(between, x))
+
+
 QUANTISED_BESIDES = {
     "a factor": ("Mul(x, k)", True),
     "a factor before": ("Mul(k, x)", True),

@@ -159,6 +159,18 @@ def test_graphs_around_another_operator_are_judged_as_they_run(operator, runtime
     assert (tally.false_ok, tally.total("ok", UNCLEAR)) == (0, 0)
 
 
+def test_measured_cases_with_a_node_more_are_judged_as_they_run(runtimes):
+    tally = Tally()
+    for number in range(40):
+        drawn = judge_graphs.extended(3, number)
+        assert drawn.model == judge_graphs.extended(3, number).model
+        source = np.random.default_rng(number)
+        for hint, finding, found in judge_graphs.judge(drawn, runtimes["onnxruntime-cpu"], source):
+            tally.add(finding.target, hint, finding.verdict, found.kind)
+    assert sum(tally.counts.values()) >= 40
+    assert tally.false_ok == 0
+
+
 def test_a_sum_and_a_negation_that_saturate_are_seen(runtimes):
     text = "(int8[4] x) => (int8[4] y, int8[4] z) { y = Add(x, x) z = Neg(x) }"
     x = np.array([-128, 127, 1, 0], np.int8)
@@ -186,6 +198,7 @@ def options_of(**more) -> argparse.Namespace:
         "python": None,
         "isa": "",
         "operator": "subtract",
+        "cases": False,
         "ir": False,
         "save": None,
         "shrink": False,

@@ -15,7 +15,19 @@ from minuend.judging.constant_operands import concerns
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
-from minuend.models.matching import ADJACENT, CONVERTED, EDGE, ENDS, FACTORS, LINEAR, NAN_ALONE, NARROW, ZEROS, Match
+from minuend.models.matching import (
+    ADJACENT,
+    CONVERTED,
+    EDGE,
+    ENDS,
+    FACTORS,
+    LINEAR,
+    NAN_ALONE,
+    NARROW,
+    WITHIN,
+    ZEROS,
+    Match,
+)
 from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
 from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
@@ -196,6 +208,7 @@ def _holds_beyond_int32(occurrence: Occurrence, match: Match) -> bool:
     return any(not low <= end <= high for one in made for end in (one.lo, one.hi))
 
 
+_OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
 """What is made of a float that comes from int64 through int32."""
 
@@ -241,6 +254,9 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
+    extreme = match.form == WITHIN and node.a.dtype in NARROW and match.operator in ("Max", "Min") and not match.exact
+    if found is not None and extreme and quirks(target.runtime).swaps_zeros:
+        found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
     if found is None or not occurrence.dynamic or not (quantised or shifted):
         return found

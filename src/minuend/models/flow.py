@@ -13,9 +13,13 @@ Array = reading.Array
 SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", "Flatten", "Tile")
 """Operators that only move or rename values."""
 
+DOUBLED = "Add of a value to itself"
+"""What stands for a sum that only doubles a number, which rounds as the number does."""
+
 KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
            "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "DepthToSpace", "SpaceToDepth", "Trilu",
-           "MaxPool", "ReduceMax", "ReduceMin")  # fmt: skip
+           "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "ThresholdedRelu", "TopK", "Resize",
+           "Upsample", DOUBLED)  # fmt: skip
 """Operators that hand numbers on as they came, but for their sign or what follows the point: a number that a runtime
 holds in more bits than its type has keeps some through these."""
 
@@ -243,12 +247,16 @@ class Flow:
         waiting = [name]
         while waiting and len(found) < 64:
             made = self._made.get(waiting.pop())
-            if made is not None and self.steps[made][0] in kinds:
+            if made is not None and self._kind(made) in kinds:
                 for one in self._handed_on(made):
                     if one not in found:
                         found.append(one)
                         waiting.append(one)
         return found
+
+    def _kind(self, index: int) -> str:
+        operator, inputs, _ = self.steps[index]
+        return DOUBLED if operator == "Add" and len(inputs) == 2 and inputs[0] == inputs[1] else operator
 
     def _handed_on(self, index: int) -> Sequence[str]:
         """The inputs whose numbers a node that only moves or picks them hands on: not those that say where to."""
@@ -262,7 +270,7 @@ class Flow:
         while waiting and len(found) < 64:
             one = waiting.pop()
             for i in self.readers_of(one):
-                kind, _, outputs = self.steps[i]
+                kind, outputs = self._kind(i), self.steps[i][2]
                 if kind not in kinds or one not in self._handed_on(i):
                     continue
                 more = [name for name in (outputs if kind == "Split" else outputs[:1]) if name and name not in found]

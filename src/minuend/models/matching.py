@@ -242,7 +242,7 @@ def _is_shortened(flow: Flow, inputs: Sequence[str]) -> bool:
 
 
 def _quantises(flow: Flow) -> bool:
-    return any(step[0] in (_BOTH_WAYS, "QuantizeLinear") or "QLinear" in step[0] for step in flow.steps)
+    return any(step[0] in _QUANTISING or "QLinear" in step[0] for step in flow.steps)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
@@ -261,7 +261,7 @@ def _folded_makers(flow: Flow, index: int, place: int, form: str, source: str) -
     if operator == "Cast" and not any(_narrow(flow, name) for name in _behind(flow, source)):
         folded = CONVERTED
     beyond = (flow.maker_of(one) for one in inputs if one not in flow.constants)
-    count = 1 if operator in ANYWHERE else DATA.get(operator, 1)
+    count = 2 if operator == "Sum" else 1 if operator in ANYWHERE else DATA.get(operator, 1)
     made_by = _adjacent(flow, operator, inputs, outputs, tuple(X if name else None for name in inputs[:count]))
     operands = flow.steps[index][1]
     pattern = _judged(flow, index, [made_by if i == place else X for i in range(len(operands))])
@@ -350,8 +350,8 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
     # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator.
     gone = ["Sqrt"]
     gone += ["ReduceMean"] if _is_square(flow, name) else []
-    gone += ["QuantizeLinear"] if _is_scaled(flow, name, operator) else []
-    others = [one for one in flow.readers(name) if one not in gone]
+    gone += [*_QUANTISING] if _is_scaled(flow, name, operator) else []
+    others = [i for i in flow.readers_of(name) if flow.steps[i][0] not in gone and not _goes_along(flow, name, i)]
     return SHARED if len(others) > 1 or name in flow.outputs else form
 
 
@@ -370,10 +370,38 @@ def _is_scaled(flow: Flow, name: str, operator: str) -> bool:
     return fits and constant in flow.folded and _along_channels(flow, constant, name)
 
 
+_QUANTISING = ("QuantizeLinear", _BOTH_WAYS)
+
+
+def _goes_along(flow: Flow, name: str, reader: int) -> bool:
+    """Whether what quantises a value takes along what reads another one, and what makes that.
+
+    So it does of operators with constants, in a row, which are one product and one sum to a runtime.
+    """
+    made = flow.maker_of(name)
+    if made is None or not (_is_linear(flow, made) and _is_linear(flow, reader)):
+        return False
+    waiting, seen = [reader], {reader}
+    while waiting:
+        for i in _next(flow, waiting.pop()):
+            if flow.steps[i][0] in _QUANTISING:
+                return True
+            if i not in seen and _is_linear(flow, i):
+                seen.add(i)
+                waiting.append(i)
+    return False
+
+
+def _is_linear(flow: Flow, index: int) -> bool:
+    return flow.steps[index][0] == "Neg" or (flow.steps[index][0] in CHAINED and _with_constant(flow, index))
+
+
 def _levels_of(flow: Flow, name: str, operator: str) -> str:
     """What a quantisation changes of a value between two linear operators, if what makes the value goes along."""
-    quantised = operator in LINEAR and "QuantizeLinear" in flow.readers(name)
-    return LEVELS if quantised and _is_scaled(flow, name, operator) else ""
+    if operator not in LINEAR:
+        return ""
+    quantised = not {*_QUANTISING}.isdisjoint(flow.readers(name)) and _is_scaled(flow, name, operator)
+    return LEVELS if quantised or any(_goes_along(flow, name, i) for i in flow.readers_of(name)) else ""
 
 
 def _is_square(flow: Flow, name: str) -> bool:
@@ -501,9 +529,8 @@ def _chains(flow: Flow, index: int) -> Iterator[Match]:
             yield match(_with(own, place, made), before, at)
     for i in flow.readers_of(result):
         for first in _linear(flow, i):
-            for k in flow.readers_of(flow.steps[i][2][0]):
-                for second in _linear(flow, k):
-                    yield match(second.with_result(first.with_result(own)), i, k)
+            for second, k in _linear_behind(flow, i):
+                yield match(second.with_result(first.with_result(own)), i, k)
             for one in inner:
                 yield match(first.with_result(_with(own, place, one.with_result(X))), before, i)
 
@@ -581,18 +608,38 @@ def _with_constant(flow: Flow, index: int) -> bool:
 
 
 def _linear(flow: Flow, index: int) -> Iterator[Op]:
-    """A linear operator with one constant; its other operand is left open."""
+    """A linear operator with one constant; its other operand is left open. A negation is a product with -1."""
     operator, inputs, _ = flow.steps[index]
-    if operator in CHAINED and _with_constant(flow, index):
+    if operator == "Neg":
+        yield Op("Mul", (RESULT, Const.ANY))
+    elif _is_linear(flow, index):
         first = inputs[0] in flow.folded
         yield Op(operator, (Const.ANY, RESULT) if first else (RESULT, Const.ANY))
 
 
 def _linear_before(flow: Flow, index: int | None) -> Iterator[tuple[Op, int]]:
-    """The linear operator with a constant that makes what another is given, and its number."""
+    """The linear operator with a constant that makes what another is given, and its number; and that before it, where
+    the two are one to a runtime."""
     for name in () if index is None else flow.steps[index][1]:
-        if name not in flow.folded and (made := flow.maker_of(name)) is not None:
+        if index is not None and name not in flow.folded and (made := flow.maker_of(name)) is not None:
             yield from ((one, made) for one in _linear(flow, made))
+            if _are_one(flow, made, index):
+                yield from _linear_before(flow, made)
+
+
+def _linear_behind(flow: Flow, index: int) -> Iterator[tuple[Op, int]]:
+    """The same of the linear operators that read what another makes."""
+    for i in flow.readers_of(flow.steps[index][2][0]):
+        yield from ((one, i) for one in _linear(flow, i))
+        if _are_one(flow, index, i):
+            yield from _linear_behind(flow, i)
+
+
+def _are_one(flow: Flow, first: int, second: int) -> bool:
+    """Whether two linear operators with constants, one behind the other, are one product or one sum to a runtime."""
+    both = {flow.steps[first][0], flow.steps[second][0]}
+    joined = both <= {*FACTORS, "Neg"} or both <= {"Add", "Sub"}
+    return joined and _is_linear(flow, first) and _is_linear(flow, second)
 
 
 def _moved(flow: Flow, name: str, follow: Callable[[str, Collection[str]], Iterable[str]]) -> Iterator[tuple[str, str]]:
@@ -704,8 +751,13 @@ def own_kinds(flow: Flow, operator: str, name: str, place: int = 1) -> Collectio
 def _adjacent(
     flow: Flow, operator: str, inputs: Sequence[str], outputs: Sequence[str], given: tuple[Term, ...], read: str = ""
 ) -> Op:
-    """An operator as a pattern shows it: a conversion with its types, a parameter that is read with its place."""
+    """An operator as a pattern shows it: a conversion with its types, a parameter that is read with its place.
+
+    A Sum of three and more is shown as what runtimes make of it: sums of two.
+    """
     place = 0
+    if operator == "Sum":
+        return Op("Add", given)
     if read and operator not in ANYWHERE and read not in inputs[: DATA.get(operator, 1)]:
         place = inputs.index(read)
     if operator != "Cast":
@@ -717,6 +769,11 @@ def _adjacent(
 def _given(flow: Flow, operator: str, inputs: Sequence[str], read: str = "") -> Iterator[tuple[Term, ...]]:
     """What an operator is given, as a pattern shows it; ``read`` is the judged operator's result."""
     count = DATA.get(operator, 1)
+    if operator == "Sum":
+        known = [(RESULT,) if read and name == read else kinds(flow, name) for name in inputs]
+        for pair in itertools.combinations(known, 2):
+            yield from (one for one in itertools.product(*pair) if not read or RESULT in one)
+        return
     if operator in ANYWHERE or (operator == "DequantizeLinear" and not read):  # stored integers are as others
         yield (RESULT if read else X,)
         return

@@ -65,9 +65,13 @@ def flow_of(model: Model, scope: Scope) -> Flow:
 
 
 def operator(node: NodeProto) -> str:
-    """A node's operator; one of another domain with it, and a Resize that rounds with its mode."""
+    """A node's operator; one of another domain with it, a Resize that rounds with its mode, and a Sum of few as what it
+    is.
+    """
     if node.domain not in MAIN:
         return f"{node.domain}.{node.op_type}"
+    if node.op_type == "Sum":
+        return {1: "Identity", 2: "Add"}.get(len(node.input), node.op_type)
     mode = next((a.s.decode(errors="replace") for a in node.attribute if a.name == "mode"), "nearest")
     return node.op_type if node.op_type not in _RESIZING or mode == "nearest" else f"{node.op_type} ({mode})"
 
