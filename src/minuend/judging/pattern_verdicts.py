@@ -254,13 +254,20 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
-    extreme = match.form == WITHIN and node.a.dtype in NARROW and match.operator in ("Max", "Min") and not match.exact
-    if found is not None and extreme and quirks(target.runtime).swaps_zeros:
+    if found is not None and quirks(target.runtime).swaps_zeros and _is_extreme(occurrence, node, match):
         found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
     if found is None or not occurrence.dynamic or not (quantised or shifted):
         return found
     return joined(found, target.table.find(match, node.a.dtype, False, hint) or {})
+
+
+def _is_extreme(occurrence: Occurrence, node: Node, match: Match) -> bool:
+    """Whether Max or Min of a narrow type stands between nodes and the sign of a zero that it gives can be seen."""
+    if match.form != WITHIN or node.a.dtype not in NARROW or match.operator not in ("Max", "Min") or match.exact:
+        return False
+    zeros = all(one.lo <= 0 <= one.hi for one in occurrence.operands)  # another number less a zero has no sign of it
+    return zeros or not (isinstance(match.pattern, Op) and match.pattern.judged)
 
 
 def _of_quantised(occurrence: Occurrence, match: Match) -> Answers:

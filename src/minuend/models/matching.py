@@ -660,9 +660,17 @@ _GONE = ("Identity", "Dropout", "Expand")
 
 
 def kinds(flow: Flow, name: str) -> Collection[Term]:
-    """What a value is in a pattern; an array of equal numbers can be taken for either kind of constant."""
+    """What a value is in a pattern; an array of equal numbers can be taken for either kind of constant.
+
+    So can a constant that is spread over a shape which is known when the model runs: runtimes leave out the spreading.
+    """
     if name not in flow.folded:
-        return (X,)
+        made = flow.maker_of(name)
+        operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+        if operator == "ConstantOfShape":
+            return (X, Const.SCALAR)
+        spread = operator == "Expand" and not {*inputs[:1]}.isdisjoint(flow.folded)
+        return (X, *kinds(flow, inputs[0])) if spread else (X,)
     if flow.sizes.get(flow.source(name)) == 1:
         return (Const.SCALAR,)
     return (Const.ARRAY,) if not flow.uniform(name) else (Const.SCALAR, Const.ARRAY)
