@@ -7,7 +7,8 @@
 ``minuend measure`` does the same for anybody; here the list of graph cases is kept, too. ``--python`` names the Python
 of an environment that holds the release; NumPy and the runtime are all that it needs. ``--graphs looked-up`` measures
 what models look up, most often first, until the time is over: what is then not measured stays unknown, and so the file
-says.
+says. ``--graphs doubtful`` queries again, with more numbers, what is fine as measured and deviates on another release:
+few numbers show some deviations.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ from minuend.runtimes.running import Runtime
 from minuend.runtimes.table import Answers, Key, Table
 from minuend.runtimes.target import Target
 
-NONE, LOOKED_UP = "none", "looked-up"
-"""Nodes alone are measured; and what models look up, most often first."""
+NONE, LOOKED_UP, DOUBTFUL = "none", "looked-up", "doubtful"
+"""Nodes alone are measured; what models look up, most often first; and what deviates on another release alone."""
+
+_DRAWS = 24
+"""Sets of values with which what is doubtful is queried."""
 
 _BETWEEN_WRITES = 180
 """Seconds after which what was measured is written."""
@@ -114,6 +118,31 @@ def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chose
     groups_done = f"{done} of {len(groups)} groups"
     print(f"{target.name}: {groups_done}, {queries:,} cases in {seconds:.0f} s → {path.name}", flush=True)
     return path
+
+
+def measure_doubtful(runtime: str, python: str | None, folder: Path) -> Path:
+    """Query a release again with what is fine as measured and deviates on another release; return the file written."""
+    start = time.monotonic()
+    with Runtime(runtime, python) as queried:
+        path = folder / f"{queried.name}@{queried.release}.json"
+        target = _load(path)
+        others = [one for one in sorted(folder.glob(f"{runtime}@*.json")) if one != path]
+        deviating = {key for one in others for key, answers in _load(one).table.cells.items() if _deviates(answers)}
+        rows = [
+            (key, case)
+            for key, case in pattern_cases.rows_for(queried)
+            if key in deviating and key in target.table.cells and not _deviates(target.table.cells[key])
+        ]
+        found = pattern_answers.query(queried, rows, draws=_DRAWS)
+    _write(_with_cells(target, queried, found), path)
+    changed = sum(map(_deviates, found.values()))
+    seconds = time.monotonic() - start
+    print(f"{target.name}: {changed:,} of {len(rows):,} cases deviate, in {seconds:.0f} s → {path.name}", flush=True)
+    return path
+
+
+def _deviates(answers: Answers) -> bool:
+    return any(one.verdict == DIFFERENT for one in answers.values())
 
 
 def _is_lacking(answers: Answers | None) -> bool:
@@ -198,7 +227,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=TARGETS, help="the folder to write to")
     parser.add_argument(
         "--graphs",
-        choices=(ALL, MISSING, NOT_SHOWN, LOOKED_UP, NONE),
+        choices=(ALL, MISSING, NOT_SHOWN, LOOKED_UP, DOUBTFUL, NONE),
         default="",
         help="leave nodes as the file has them, or leave graphs out",
     )
@@ -215,6 +244,9 @@ def main() -> None:
         given.output.mkdir(exist_ok=True)
     if given.graphs == LOOKED_UP:
         measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes, given.isa))
+        return
+    if given.graphs == DOUBTFUL:
+        measure_doubtful(given.runtime, given.python, given.output)
         return
     lines = given.patterns.read_text("utf-8").splitlines() if given.patterns else ()
     patterns = {(dtype, pattern) for dtype, pattern, *_ in (line.split("\t") for line in lines)}

@@ -74,3 +74,21 @@ def test_what_is_left_when_the_time_is_over_is_unknown(folder: Path, monkeypatch
     measure_target.measure_chosen("onnxruntime-cpu", None, folder, replace(chosen, minutes=1))
     found = targets.read(path).table
     assert found.find(scaled, "float32", False, "") == known.table.find(scaled, "float32", False, "") == {}
+
+
+def test_what_deviates_on_another_release_is_queried_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here a file that has lost all that deviates in float16 gets it again, as another release's file says where."""
+    known = targets.find("onnxruntime-cpu@installed")
+    key = pattern_key(less(Op("Exp", (X,)), X), "float16", STATIC, "")
+    assert any(one.verdict == "different-numbers" for one in known.table.cells[key].values())
+    fine = pattern_key(less(Op("Relu", (X,)), X), "float32", STATIC, "")
+    kept = {one: known.table.cells[one] for one in (key, fine)}
+    other = replace(known, release="1.0.0", table=without_witnesses(Table(kept))[0])
+    lost = replace(known, table=without_witnesses(Table({**kept, key: {}}))[0])
+    for one in (other, lost):
+        (folder / f"{one.name}.json").write_text(targets.dump(one), "utf-8")
+    path = measure_target.measure_doubtful("onnxruntime-cpu", None, folder)
+    found = targets.read(path).table.cells
+    assert found[key].keys() >= {"ordinary", "rounds"}
+    assert found[fine] == {}
+    assert ": 1 of 1 cases deviate, in " in capsys.readouterr().out

@@ -36,15 +36,15 @@ _TRIED, _MOST_OPERANDS = 4, 64
 """How many elements are tried as witnesses; and the numbers of the inputs that one has, at most."""
 
 
-def answer(case: GraphCase, runtime: Runtime, form: str, built: Built) -> Answers | None:
-    """Query a runtime with a case.
+def answer(case: GraphCase, runtime: Runtime, form: str, built: Built, draws: int = 1) -> Answers | None:
+    """Query a runtime with a case, on several sets of values: ``draws`` of them at least.
 
     Returns:
         The answer for each value class that deviates; ``None`` where the runtime does not run that operator, so that
         nothing can be said of the two.
     """
     found: Answers = {}
-    for again in range(_NARROW_DRAWS if case.dtype in NARROW else 1):
+    for again in range(max(draws, _NARROW_DRAWS if case.dtype in NARROW else 1)):
         answers = _answer_on(case, runtime, form, built, again)
         if answers is None:
             return None
@@ -407,12 +407,12 @@ def _value(output: Output, place: int) -> float:
 
 
 def query(
-    runtime: Runtime, rows: Sequence[tuple[Key, GraphCase]], progress: Callable[[], None] | None = None
+    runtime: Runtime, rows: Sequence[tuple[Key, GraphCase]], progress: Callable[[], None] | None = None, draws: int = 1
 ) -> dict[Key, Answers]:
     """Query a runtime with graph cases; what it cannot run is left out. ``progress`` is called after each."""
     found: dict[Key, Answers] = {}
     for key, case in rows:
-        answers = answer(case, runtime, graph_probing().FORM, graph_probing().build(case))
+        answers = answer(case, runtime, graph_probing().FORM, graph_probing().build(case), draws)
         if answers is not None:
             found[key] = joined(found.get(key, {}), answers)
         if progress:

@@ -315,7 +315,7 @@ def _rest() -> list[Operator]:
             Operator("Clip", constants=(np.dtype(name).type(1), np.dtype(name).type(9)), types=(name,), floats=False)
             for name in ("int32", "int64", "uint8")
         ),
-        Operator("Sum", ((X,),)),
+        Operator("Sum", ((X,),)),  # an Identity to a graph: it stays, for the list of cases grows at its end alone
         Operator("Mean", ((X,),), types=()),
         Operator("Shrink", attributes={"bias": 0.3, "lambd": 0.7}, types=()),
         Operator("QuantizeLinear", constants=(float32(0.1)[0], np.uint8(128)), places=("reader",), types=()),
