@@ -172,6 +172,26 @@ class Flow:
         """How many nodes read a value, the scope's outputs counted as one."""
         return len(self.readers_of(name)) + (name in self.outputs)
 
+    @cached_property
+    def of_known_sizes(self) -> Flow | None:
+        """The same nodes, where sizes of known shapes are stored values, as runtimes make them; ``None`` without any.
+
+        >>> flow = Flow([("Shape", ("x",), ("s",)), ("Sub", ("s", "k"), ("d",))], "k", shapes={"x": (4, 8)})
+        >>> "d" in flow.folded, "d" in flow.of_known_sizes.folded
+        (False, True)
+        """
+        sizes = {
+            name
+            for operator, inputs, outputs in self.steps
+            if operator in OF_SHAPES and inputs and self._is_known(inputs[0])
+            for name in outputs
+        }
+        return replace(self, constants={*self.constants, *sizes}) if sizes else None
+
+    def _is_known(self, name: str) -> bool:
+        dims = self.shapes.get(name)
+        return isinstance(dims, tuple) and all(isinstance(dim, int) for dim in dims)
+
     def source(self, name: str, through: Collection[str] = SHAPES) -> str:
         """Follow a value back through operators that only move or rename it; return the name that it had before."""
         seen = set()

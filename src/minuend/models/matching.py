@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -145,6 +146,13 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     >>> [str(one.pattern) for one in matches(flow, 1) if not one.far]
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
+    of_sizes = flow.of_known_sizes
+    if of_sizes is not None and of_sizes.folded != flow.folded:
+        return tuple(dict.fromkeys((*_matches(flow, index), *_matches(of_sizes, index))))
+    return _matches(flow, index)
+
+
+def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     plain, places = flow.plain
     if not plain.steps[places[index]][0]:  # no output needs it
         plain, places = flow, range(len(flow.steps))
@@ -618,21 +626,30 @@ def _linear(flow: Flow, index: int) -> Iterator[Op]:
 
 
 def _linear_before(flow: Flow, index: int | None) -> Iterator[tuple[Op, int]]:
-    """The linear operator with a constant that makes what another is given, and its number; and that before it, where
-    the two are one to a runtime."""
-    for name in () if index is None else flow.steps[index][1]:
-        if index is not None and name not in flow.folded and (made := flow.maker_of(name)) is not None:
+    """The linear operator with a constant that makes what another is given, and its number; and those before it, where
+    they are one to a runtime."""
+    waiting, seen = [] if index is None else [index], {index}
+    while waiting:
+        last = waiting.pop()
+        for name in flow.steps[last][1]:
+            if name in flow.folded or (made := flow.maker_of(name)) is None:
+                continue
             yield from ((one, made) for one in _linear(flow, made))
-            if _are_one(flow, made, index):
-                yield from _linear_before(flow, made)
+            if made not in seen and _are_one(flow, made, last):
+                seen.add(made)
+                waiting.append(made)
 
 
 def _linear_behind(flow: Flow, index: int) -> Iterator[tuple[Op, int]]:
     """The same of the linear operators that read what another makes."""
-    for i in flow.readers_of(flow.steps[index][2][0]):
-        yield from ((one, i) for one in _linear(flow, i))
-        if _are_one(flow, index, i):
-            yield from _linear_behind(flow, i)
+    waiting, seen = [index], {index}
+    while waiting:
+        last = waiting.pop()
+        for i in _next(flow, last):
+            yield from ((one, i) for one in _linear(flow, i))
+            if i not in seen and _are_one(flow, last, i):
+                seen.add(i)
+                waiting.append(i)
 
 
 def _are_one(flow: Flow, first: int, second: int) -> bool:
@@ -778,8 +795,9 @@ def _given(flow: Flow, operator: str, inputs: Sequence[str], read: str = "") -> 
     """What an operator is given, as a pattern shows it; ``read`` is the judged operator's result."""
     count = DATA.get(operator, 1)
     if operator == "Sum":
-        known = [(RESULT,) if read and name == read else kinds(flow, name) for name in inputs]
-        for pair in itertools.combinations(known, 2):
+        known = Counter((RESULT,) if read and name == read else tuple(kinds(flow, name)) for name in inputs)
+        twice = [(one, one) for one, count in known.items() if count > 1]
+        for pair in (*itertools.combinations(known, 2), *twice):
             yield from (one for one in itertools.product(*pair) if not read or RESULT in one)
         return
     if operator in ANYWHERE or (operator == "DequantizeLinear" and not read):  # stored integers are as others
