@@ -254,6 +254,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
+    if found is not None and occurrence.made_of_open and not occurrence.dynamic:
+        found = joined(found, target.table.find(match, node.a.dtype, True, hint) or {})
     if found is not None and quirks(target.runtime).swaps_zeros and _is_extreme(occurrence, node, match):
         found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
@@ -467,12 +469,13 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
     ends = form == ENDS and place == 1 and is_right(MINUS_ZERO_KEPT, node, target)
     as_known = not ends and _leaves_shape(node, place)
     for size, sign in ((size, sign) for size in sizes for sign in signs):
-        if ends and sign and not occurrence.dynamic:
+        if ends and sign and not (occurrence.dynamic or occurrence.made_of_open):
             continue
         zero = ZEROS[size][sign]
         terms: tuple[Term, ...] = (*(X,) * place, zero, *(X,) * (operator.arity - place - 1))
         match = Match(Op(operator.onnx, terms, judged=True), form, "")
-        for dynamic in {occurrence.dynamic, occurrence.dynamic and not (as_known and size == "array")}:
+        open_ = {occurrence.dynamic, occurrence.dynamic and not (as_known and size == "array")}
+        for dynamic in open_ | ({True} if occurrence.made_of_open else set()):
             answers = target.table.find(match, node.a.dtype, dynamic, "")
             if answers is None:
                 return None
@@ -571,8 +574,9 @@ def _has_one_element(operand: TensorType) -> bool | None:
 def with_open_shapes(occurrence: Occurrence, node: Node, target: Target) -> Answers:
     """What a target makes of a subtraction by itself where shapes are open; a class that is left out is fine."""
     found: Answers = {}
-    known = not occurrence.constants and is_right(LESS_KNOWN, node, target) and _is_known(node.b)
-    for match in occurrence.matches if occurrence.dynamic and target.table.has_patterns else ():
+    open_ = occurrence.dynamic or occurrence.made_of_open
+    known = occurrence.dynamic and not occurrence.constants and is_right(LESS_KNOWN, node, target) and _is_known(node.b)
+    for match in occurrence.matches if open_ and target.table.has_patterns else ():
         if not match.operator:
             found = {**found, **(target.table.find(match, node.a.dtype, not known, "") or {})}
             found = {**_of_minus_zeros(occurrence, node, target, match), **found}

@@ -188,6 +188,21 @@ class Flow:
         }
         return replace(self, constants={*self.constants, *sizes}) if sizes else None
 
+    def is_made_of_open(self, index: int) -> bool:
+        """Whether a node's operands are made of values whose shapes are known only when the model runs."""
+        waiting, seen = [name for name in self.steps[index][1] if name], set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in seen or name in self.folded:
+                continue
+            seen.add(name)
+            if not self._is_known(name):
+                return True
+            made = self.maker_of(name)
+            if made is not None and self.steps[made][0] not in OF_SHAPES:
+                waiting += [one for one in self.steps[made][1] if one]
+        return False
+
     def _is_known(self, name: str) -> bool:
         dims = self.shapes.get(name)
         return isinstance(dims, tuple) and all(isinstance(dim, int) for dim in dims)

@@ -71,6 +71,7 @@ def occurrences(
                 constants=constants_of(*operands),
                 purpose=purpose_of(flow, numbers[layer]),
                 matches=matches(flow, numbers[layer]),
+                made_of_open=flow.is_made_of_open(numbers[layer]),
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
