@@ -452,8 +452,8 @@ class _Set:
             return Truth(UNCLEAR, f"cut it is refused: {cut_outputs.message}")
         got = [answer[i] for i in self.parts.reached]
         if all(map(same, got, cut_outputs)):
-            told = self._shown(operands) if self.finding.verdict == "different-numbers" else ""
-            return Truth(MASKED, f"by itself {told}") if told else Truth(FINE)
+            words = self._shown(operands) if self.finding.verdict == "different-numbers" else ""
+            return Truth(MASKED, f"by itself {words}") if words else Truth(FINE)
         seen = _seen(got, cut_outputs)
         if self._is_contracts(got):
             return Truth(FINE, "cut, the runtime makes other operands")
@@ -556,17 +556,17 @@ class _Set:
         """How the subtraction by itself is wrong: on its operands, as they are or should be; or on the finding's own
         pair, or zeros.
         """
-        told = self._alone(operands)
-        if told or "(" in self.finding.graph:  # a neighbour decided
-            return told
+        words = self._alone(operands)
+        if words or "(" in self.finding.graph:  # a neighbour decided
+            return words
         witness = self.finding.witness
         zeros = [(-0.0, 0.0)[-len(operands) :], (0.0, 0.0)[-len(operands) :], (-0.0,) * len(operands)]
         own = witness is not None and len(witness.operands) == len(operands)
         for numbers_ in [witness.operands] if witness is not None and own else zeros:
             given = zip(self.names, operands, numbers_, strict=True)
             filled = [one if name in self.parts.stored else np.full_like(one, value) for name, one, value in given]
-            if told := self._alone(filled):
-                return told
+            if words := self._alone(filled):
+                return words
         contracts = self._contracts_operands()
         return "" if contracts is None else self._alone(contracts)
 
@@ -597,7 +597,7 @@ def alike(one: list[Output] | Refused, other: list[Output] | Refused) -> bool:
 
 
 def _seen(got: Sequence[Output], wanted: Sequence[Output]) -> str:
-    return next((told for told in map(_first_unlike, got, wanted) if told), "")
+    return next((words for words in map(_first_unlike, got, wanted) if words), "")
 
 
 def _first_unlike(got: Output, wanted: Output) -> str:
