@@ -557,7 +557,7 @@ class _Set:
         pair, or zeros.
         """
         words = self._alone(operands)
-        if words or "(" in self.finding.graph:  # a neighbour decided
+        if words or "(" in self.finding.graph:  # an adjacent operator decided
             return words
         witness = self.finding.witness
         zeros = [(-0.0, 0.0)[-len(operands) :], (0.0, 0.0)[-len(operands) :], (-0.0,) * len(operands)]

@@ -174,7 +174,8 @@ class Flow:
 
     @cached_property
     def of_known_sizes(self) -> Flow | None:
-        """The same nodes, where sizes of known shapes are stored values, as runtimes make them; ``None`` without any.
+        """The same nodes, where sizes of known shapes are stored values, as runtimes make them; ``None`` where no more
+        values are constants then.
 
         >>> flow = Flow([("Shape", ("x",), ("s",)), ("Sub", ("s", "k"), ("d",))], "k", shapes={"x": (4, 8)})
         >>> "d" in flow.folded, "d" in flow.of_known_sizes.folded
@@ -186,22 +187,25 @@ class Flow:
             if operator in OF_SHAPES and inputs and self._is_known(inputs[0])
             for name in outputs
         }
-        return replace(self, constants={*self.constants, *sizes}) if sizes else None
+        found = replace(self, constants={*self.constants, *sizes}) if sizes else self
+        return None if found.folded == self.folded else found
 
     def is_made_of_open(self, index: int) -> bool:
         """Whether a node's operands are made of values whose shapes are known only when the model runs."""
-        waiting, seen = [name for name in self.steps[index][1] if name], set[str]()
+        return not self._made_of_open.isdisjoint(self.steps[index][1])
+
+    @cached_property
+    def _made_of_open(self) -> set[str]:
+        named = {name for _, inputs, outputs in self.steps for name in (*inputs, *outputs) if name}
+        found = {name for name in named - set(self.folded) if not self._is_known(name)}
+        waiting = list(found)
         while waiting:
-            name = waiting.pop()
-            if name in seen or name in self.folded:
-                continue
-            seen.add(name)
-            if not self._is_known(name):
-                return True
-            made = self.maker_of(name)
-            if made is not None and self.steps[made][0] not in OF_SHAPES:
-                waiting += [one for one in self.steps[made][1] if one]
-        return False
+            for i in self.readers_of(waiting.pop()):
+                operator, _, outputs = self.steps[i]
+                new = {name for name in outputs if name and operator not in OF_SHAPES} - found
+                found |= new
+                waiting += new
+        return found
 
     def _is_known(self, name: str) -> bool:
         dims = self.shapes.get(name)

@@ -147,7 +147,7 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
     of_sizes = flow.of_known_sizes
-    if of_sizes is not None and of_sizes.folded != flow.folded:
+    if of_sizes is not None:
         return tuple(dict.fromkeys((*_matches(flow, index), *_matches(of_sizes, index))))
     return _matches(flow, index)
 
