@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import faulthandler
 import functools
 import hashlib
 import http.server
@@ -26,6 +27,7 @@ import os
 import random
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -46,6 +48,8 @@ _STRAY = re.compile(r"\..+\.[0-9a-f]{8}\.(part|kept)")
 _MMAP_THRESHOLD = -3  # <malloc.h>
 _COUNT, _LARGE = 20_000, 300_000
 """Elements of the arrays: files of several blocks; and more than memory that was freed has room for."""
+_LONGEST = 120.0
+"""Seconds after which a run counts as one that does not end; the longest takes 2."""
 
 
 @dataclass(frozen=True)
@@ -435,7 +439,11 @@ class Stage:
                 (self.folder / goal).write_bytes(self.job.old)
 
     def run(self, around: Callable[[Callable[[], int]], int], moment: float | None = None) -> tuple[int, str]:
-        """Run the job in a fork, killed after ``moment`` seconds; return its status and what it said."""
+        """Run the job in a fork, killed after ``moment`` seconds; return its status and what it said.
+
+        Raises:
+            Broken: it does not end; the message says where its threads wait.
+        """
         said = self.folder.parent / "said"
         child = os.fork()
         if not child:
@@ -447,6 +455,7 @@ class Stage:
                 os.dup2(descriptor, 2)
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+                faulthandler.enable(2)
                 status = around(self.job.work)
             except MemoryError:
                 status = 2
@@ -458,7 +467,12 @@ class Stage:
         if moment is not None:
             time.sleep(moment)
             os.kill(child, signal.SIGKILL)
+        ends = _ends_within(child, _LONGEST)
+        if not ends:
+            os.kill(child, signal.SIGABRT)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if not ends:
+            raise Broken(f"{self.job.name}: it does not end within {_LONGEST:g} s: {said.read_text(errors='replace')}")
         return status, said.read_text(errors="replace")
 
     @property
@@ -493,6 +507,15 @@ class Stage:
         if now != wanted:
             changed = sorted(path for path in {*now, *wanted} if now.get(path) != wanted.get(path))
             raise Broken(f"{self.job.name}: {what}, and {changed} differ")
+
+
+def _ends_within(child: int, seconds: float) -> bool:
+    """Whether a child process ends within so many seconds."""
+    process = os.pidfd_open(child)
+    try:
+        return bool(select.select([process], [], [], seconds)[0])
+    finally:
+        os.close(process)
 
 
 def _told(error: Exception) -> int:

@@ -26,6 +26,9 @@ R = TypeVar("R")
 _POSITION = struct.Struct("=q")
 """How the position of an item is written."""
 
+_SIGNALS_EVERY = 100
+"""Milliseconds after which a wait looks for signals: one that comes just before it begins does not wake it."""
+
 CAN_FORK = sys.platform == "linux"
 """Whether processes are copied: Windows cannot, and Apple's libraries do not stand it."""
 
@@ -69,7 +72,7 @@ def _in_order(copies: Sequence[_Copy[T, R]], count: int) -> Iterator[R]:
     done: dict[int, R] = {}
     for wanted in range(count):
         while wanted not in done:
-            for descriptor, _ in poll.poll():
+            for descriptor, _ in poll.poll(_SIGNALS_EVERY):
                 copy = at[descriptor]
                 done[copy.item] = copy.answer()
                 following = next(waiting, None)

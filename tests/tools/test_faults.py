@@ -8,6 +8,7 @@ import json
 import os
 import random
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,10 @@ def _leaves() -> int:
     return 0
 
 
+def _waits() -> int:
+    return threading.Event().wait() or 0
+
+
 def _changes_its_input() -> int:
     _writes("a.npy", b"new")
     return _writes("o", b"new")
@@ -106,6 +111,16 @@ def test_an_error_without_words_is_seen(template: Path, tmp_path: Path) -> None:
     stage.job = dataclasses.replace(stage.job, work=lambda: 3)
     with pytest.raises(Broken, match=r"^careless under RLIMIT_FSIZE: status 3"):
         faults.fail(stage, "RLIMIT_FSIZE", random.Random(SEED))
+
+
+def test_what_does_not_end_is_seen_with_the_place(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(Job("careless", lambda: _writes("o", b"new"), ("o",)), template, tmp_path)
+    stage.job = dataclasses.replace(stage.job, work=_waits)
+    monkeypatch.setattr(faults, "_LONGEST", 0.5)
+    with pytest.raises(Broken, match=r"(?s)^careless: it does not end within 0\.5 s: .* in _waits"):
+        stage.run(lambda work: work())
 
 
 def test_the_page_shows_the_figures() -> None:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from minuend import _native
+from minuend.files.streaming.pipeline import result
 from minuend.runtimes.running import Runtime
 
 MOST = 4
@@ -75,7 +76,7 @@ class Workers:
             # Each in the caller's context, which has the limits of a run.
             futures = [pool.submit(contextvars.copy_context().run, one, item) for item in items]
             try:
-                return [future.result() for future in futures]
+                return [result(future) for future in futures]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for runtime in self._runtimes:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -94,8 +95,28 @@ def test_who_works_alone_gives_back_what_it_took() -> None:
     assert (_native.get_num_threads(), _native.cache_limit(), workers()) == (threads, limit, before)
 
 
+@contextlib.contextmanager
+def interrupted(begun: threading.Event, *, main: bool) -> Iterator[None]:
+    """Send SIGINT to the main thread, or to another one as the system may do, once work has begun."""
+    thread = threading.main_thread().ident
+    assert thread is not None
+
+    def interrupt() -> None:
+        begun.wait()
+        signal.pthread_kill(thread if main else threading.get_ident(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals go to threads as POSIX has it")
-def test_an_interrupt_stops_the_work_at_its_next_check_and_waits_for_its_end() -> None:
+@pytest.mark.parametrize("main", [True, False], ids=["to the main thread", "to another thread"])
+def test_an_interrupt_stops_the_work_at_its_next_check_and_waits_for_its_end(main: bool) -> None:
     begun, ended, steps = threading.Event(), threading.Event(), 0
 
     def work(check: Callable[[], None]) -> None:
@@ -103,29 +124,34 @@ def test_an_interrupt_stops_the_work_at_its_next_check_and_waits_for_its_end() -
         assert threading.current_thread() is not threading.main_thread()
         begun.set()
         try:
-            while True:
+            while steps < 20_000:  # it ends, even where nobody is interrupted
                 steps += 1
                 time.sleep(0.001)
                 check()
         finally:
             ended.set()
 
-    main = threading.main_thread().ident
-    assert main is not None
-
-    def interrupt() -> None:
-        begun.wait()
-        signal.pthread_kill(main, signal.SIGINT)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
-    try:
-        threading.Thread(target=interrupt).start()
-        with pytest.raises(KeyboardInterrupt):
-            outside_signals(work)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with interrupted(begun, main=main):
+        outside_signals(work)
     assert ended.is_set()
-    assert steps
+    assert 0 < steps < 20_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals go to threads as POSIX has it")
+@pytest.mark.parametrize("run", [each, lambda *given: list(ahead(*given))], ids=["each", "ahead"])
+def test_an_interrupt_of_another_thread_stops_work_on_regions(run: Callable[..., object]) -> None:
+    begun, steps = threading.Event(), 0
+
+    def work(region: Region) -> None:
+        nonlocal steps
+        begun.set()
+        steps += 1
+        time.sleep(0.5)
+
+    with interrupted(begun, main=False):
+        run(work, REGIONS, 1)
+    assert steps < len(REGIONS)
+    assert threads() == []
 
 
 def test_what_comes_of_work_outside_of_signals_is_returned_or_raised() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from minuend.files.deltas.checkpoints import Checkpoint, Part, byte_ranges
 from minuend.files.deltas.delta_files import BLOCK_BYTES
-from minuend.files.streaming.pipeline import ahead
+from minuend.files.streaming.pipeline import ahead, result
 from minuend.files.streaming.reading import Array
 
 Progress = Callable[[int, int], None]
@@ -52,7 +52,7 @@ class Hashing:
     def feed(self, *streams: tuple[hashlib._Hash, Array]) -> None:
         """Add bytes to each stream's hash."""
         for done in [self._pool.submit(one.update, data.data) for one, data in streams]:
-            done.result()
+            result(done)
 
 
 def hashes(checkpoint: Checkpoint, done: Meter) -> Hashes:

@@ -8,11 +8,12 @@ are read, computed or waiting to be written.
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from minuend import _native
@@ -22,6 +23,9 @@ BUDGET = 128 << 20
 
 MOST_WORKERS = 8
 """Threads beyond which memory is what all wait for."""
+
+_SIGNALS_EVERY = 0.1
+"""Seconds after which a thread that waits wakes up."""
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -55,6 +59,27 @@ def sole() -> Iterator[None]:
         _given.pop()
 
 
+def as_they_end(futures: Iterable[Future[T]]) -> Iterator[Future[T]]:
+    """Yield futures as their work ends, and handle signals meanwhile.
+
+    Only the main thread handles signals. One that another thread receives, or that comes just before the main thread
+    begins to wait, does not wake it: a wait without a limit would go on until the work ends.
+
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     sorted(done.result() for done in as_they_end([pool.submit(abs, -1), pool.submit(abs, 2)]))
+    [1, 2]
+    """
+    left = set(futures)
+    while left:
+        done, left = wait(left, _SIGNALS_EVERY, FIRST_COMPLETED)
+        yield from done
+
+
+def result(future: Future[T]) -> T:
+    """Wait for the end of some work, handle signals meanwhile, and return what it returned or raise what it raised."""
+    return next(as_they_end([future])).result()
+
+
 def each(work: Callable[[R], object], regions: Iterable[R], nbytes: int) -> None:
     """Work on regions in threads, in any order.
 
@@ -78,7 +103,7 @@ def each(work: Callable[[R], object], regions: Iterable[R], nbytes: int) -> None
     most = _at_once(nbytes)
     with ThreadPoolExecutor(most, "minuend") as pool:
         try:
-            for done in as_completed([pool.submit(go_on) for _ in range(most)]):
+            for done in as_they_end([_submitted(pool, go_on) for _ in range(most)]):
                 done.result()
         finally:
             ended.set()
@@ -103,12 +128,12 @@ def ahead(work: Callable[[R], T], regions: Iterable[R], nbytes: int) -> Generato
     waiting: deque[Future[T]] = deque()
     try:
         for region in regions:
-            waiting.append(pool.submit(work, region))
+            waiting.append(_submitted(pool, functools.partial(work, region)))
             # One block beyond those that threads work on: whoever is done finds the next one there.
             if len(waiting) > most:
-                yield waiting.popleft().result()
+                yield result(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield result(waiting.popleft())
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -146,6 +171,19 @@ def _deferred(stop: threading.Event) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
+def _submitted(pool: ThreadPoolExecutor, work: Callable[[], T]) -> Future[T]:
+    """Submit work; signals that come meanwhile are raised when the pool knows the thread that it has started for it."""
+    with _deferred(threading.Event()) as came:
+        future = pool.submit(work)
+    _raise(came)
+    return future
+
+
+def _raise(came: Iterable[int]) -> None:
+    for number in dict.fromkeys(came):
+        signal.raise_signal(number)
+
+
 def outside_signals(work: Callable[[Callable[[], None]], T]) -> T:
     """Run work in a thread, where no signal becomes an exception, and wait for its end.
 
@@ -168,7 +206,6 @@ def outside_signals(work: Callable[[Callable[[], None]], T]) -> T:
 
     with _deferred(stop) as came, ThreadPoolExecutor(1, "minuend") as pool:
         done = pool.submit(work, check)
-        wait([done])
-    for number in dict.fromkeys(came):
-        signal.raise_signal(number)
+        next(as_they_end([done]))
+    _raise(came)
     return done.result()
