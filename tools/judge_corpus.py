@@ -53,6 +53,7 @@ from truth import (
     ask,
     is_false,
     numbers,
+    reported,
     versions,
 )
 
@@ -148,9 +149,9 @@ def _judged(
     exact: Trial | None = None
     found: list[tuple[str, Finding, Truth]] = []
     for hint in sorted((hint for name, hint in SETTINGS if name == runtime.name), reverse=True):
-        trial = Trial(runtime, model, sets, hint, exact)
-        exact = exact or trial
         findings = mn.check(model, f"{runtime.name}@{runtime.release}", hint=hint).findings
+        trial = Trial(runtime, model, sets, hint, exact, reported(model, findings))
+        exact = exact or trial
         for finding in findings[:: -(-len(findings) // MOST_SUBTRACTIONS) or 1]:
             truth = trial.truth(finding)
             if finding.verdict == "different-numbers" and truth.kind == FINE:

@@ -49,6 +49,7 @@ from truth import (
     is_false,
     next_values,
     place_of,
+    reported,
     until,
     versions,
 )
@@ -122,10 +123,13 @@ def judge(
             operators=[operator.name],
         )
         findings = judged(drawn.model).findings
-        trial = Trial(runtime, drawn.model, sets, hint, exact if hint == "" else None)
+        if ir:
+            findings = tuple(_of_ir(drawn.model, findings, judged))
+        known = reported(drawn.model, findings)
+        trial = Trial(runtime, drawn.model, sets, hint, exact if hint == "" else None, known)
         if hint:
             exact = trial
-        for finding in _of_ir(drawn.model, findings, judged) if ir else findings:
+        for finding in findings:
             truth = trial.truth(finding)
             if finding.verdict == "different-numbers" and truth.kind == FINE:
                 truth = _searched(drawn, runtime, source, hint, finding)

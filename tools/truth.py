@@ -11,7 +11,8 @@ operator; so a difference counts only where two more ways agree:
 - the model with the difference as an input, and all the rest as it is, differs too;
 - for float16, it gives what the cut gave: barriers keep nothing where runtimes compute it in float32;
 - else the subtraction by itself is wrong on those operands, or with barriers around it the answer changes (neighbours
-  did it), or the same model is right under the runtime's hint.
+  did it), or the same model is right under the runtime's hint; not where what differs lies behind another node that is
+  reported, and this one is not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import functools
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
@@ -338,6 +339,12 @@ def data_number(dtype: str) -> int:
     return int(getattr(TensorProto, {"float32": "FLOAT", "float64": "DOUBLE"}.get(dtype, dtype.upper())))
 
 
+def reported(model: ModelProto, findings: Iterable[Finding]) -> set[str]:
+    """The values of a model's main graph whose nodes a finding says to give different numbers."""
+    found = (one for one in findings if one.verdict == "different-numbers" and one.location.startswith("graph.node["))
+    return {place_of(model, one.location).node.output[0] for one in found}
+
+
 # ---- the truth of one subtraction ---------------------------------------------------------------------------------
 
 
@@ -358,12 +365,20 @@ class Trial:
     Args:
         runtime: what runs it. model: as it is. sets: arrays for its inputs. hint: its precision hint.
         exact: the trial under the hint that keeps float32, where this one is under the default precision.
+        reported: the values of its main graph whose nodes a finding says to give different numbers.
     """
 
     def __init__(
-        self, runtime: Runtime, model: ModelProto, sets: Sequence[Feeds], hint: str = "", exact: Trial | None = None
+        self,
+        runtime: Runtime,
+        model: ModelProto,
+        sets: Sequence[Feeds],
+        hint: str = "",
+        exact: Trial | None = None,
+        reported: Collection[str] = (),
     ) -> None:
         self.runtime, self.model, self.sets, self.hint, self.exact = runtime, model, sets, hint, exact
+        self.reported = set(reported)
         self.answers = [ask(runtime, model, fed, hint) for fed in sets]
         self._found: dict[str, Truth] = {}
 
@@ -466,6 +481,8 @@ class _Set:
             return Truth(DIFFERENT, f"{seen}; by itself {alone}")
         if self.finding.dtype in NO_BARRIERS and all(map(same, cut_outputs, whole)):
             return Truth(DIFFERENT, f"{seen}; cut in two ways alike")
+        if self._is_behind_reported(got, cut_outputs):
+            return Truth(UNCLEAR, f"{seen}; behind a node that is reported itself")
         around = self.trial.ask(self.parts.barred, self.fed)
         if isinstance(around, Refused) or not all(map(same, answer, around)):
             return Truth(DIFFERENT, f"{seen}; not with barriers")
@@ -524,6 +541,18 @@ class _Set:
         own = Output(TYPES[self.finding.dtype], difference.view(f"u{difference.itemsize}"))
         names = [self.trial.model.graph.output[i].name for i in self.parts.reached]
         return [own if name == self.d else next(waiting) for name in names]
+
+    def _is_behind_reported(self, got: Sequence[Output], cut_outputs: Sequence[Output]) -> bool:
+        """Whether this finding reports nothing, and outputs differ behind such alone that do: a runtime computes those
+        in one way or another, by what it can join them with.
+        """
+        if self.finding.verdict == "different-numbers":
+            return False
+        graph = self.trial.model.graph
+        names = (graph.output[i].name for i in self.parts.reached)
+        unlike = {name for name, one, other in zip(names, got, cut_outputs, strict=True) if not same(one, other)}
+        behind = set[str]().union(*(_descendants(graph, name) for name in self.trial.reported - {self.d}))
+        return unlike <= behind
 
     def _runs_without(self) -> bool:
         """Whether the model runs where the difference is given to it."""

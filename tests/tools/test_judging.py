@@ -68,6 +68,20 @@ def test_a_product_that_is_not_rounded_before_it_is_subtracted_from_is_different
     assert happened(runtimes["openvino-cpu"], text, "f32", x=X, z=X * X) == DIFFERENT
 
 
+def test_what_differs_behind_another_node_that_is_reported_is_unclear_of_one_that_is_not(runtimes):
+    runtime = runtimes["openvino-cpu"]
+    proto = model("(float[4] x) => (float[4] y) <float c = {12582912}> { t = Sub(x, c) y = Add(t, c) }")
+    finding = mn.check(proto, f"openvino-cpu@{runtime.release}", hint="f32").findings[0]
+    assert (finding.location, finding.verdict) == ("graph.node[0]", "different-numbers")
+    for verdict, reported, kind in (
+        ("ok", "y", UNCLEAR),
+        ("ok", "t", DIFFERENT),
+        ("different-numbers", "y", DIFFERENT),
+    ):
+        trial = Trial(runtime, proto, [{"x": X}], "f32", reported=[reported])
+        assert trial.truth(replace(finding, verdict=verdict)).kind == kind
+
+
 def test_what_is_wrong_by_itself_is_different_unless_no_output_shows_it(runtimes):
     five, ten = np.array([5, 200], np.uint8), np.array([10, 3], np.uint8)
     text = "(uint8[2] x, uint8[2] z) => (uint8[2] y) { y = Sub(x, z) }"
