@@ -5,6 +5,7 @@
     python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
     python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
     python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
+    python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
@@ -30,7 +31,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, helper
-from random_graphs import Drawn, Value, draw, extended
+from random_graphs import Drawn, Value, draw, extended, of_open_inputs
 from truth import (
     ANY,
     DIFFERENT,
@@ -246,6 +247,7 @@ def main() -> int:
     )
     parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
     parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
+    parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
     parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
@@ -267,6 +269,7 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
             if time.monotonic() >= end:
                 break
             drawn = extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)
+            drawn = of_open_inputs(drawn) if options.open else drawn
             try:
                 source = np.random.default_rng([options.seed, number, 1])
                 found = list(judge(drawn, runtime, source, operator=operator, ir=options.ir))

@@ -649,6 +649,32 @@ def extended(seed: int, number: int) -> Drawn:
         return Drawn(model, inputs, not case.mixes, [1.7], [], fixed)
 
 
+def of_open_inputs(drawn: Drawn) -> Drawn:
+    """Return the graph with inputs of open shapes, each of which a Reshape gives the shape that it had."""
+    model = ModelProto()
+    model.CopyFrom(drawn.model)
+    graph, names = model.graph, {value.name: f"open_{value.name}" for value in drawn.inputs if value.shape}
+    reshapes = []
+    for value in graph.input:
+        if value.name in names:
+            dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+            shape = f"shape_of_{value.name}"
+            graph.initializer.append(onnx.numpy_helper.from_array(np.array(dims, np.int64), shape))
+            reshapes.append(helper.make_node("Reshape", [names[value.name], shape], [value.name]))
+            for i, dim in enumerate(value.type.tensor_type.shape.dim):
+                dim.dim_param = f"{value.name}_{i}"
+            value.name = names[value.name]
+    nodes = [*reshapes, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return replace(
+        drawn,
+        model=model,
+        inputs=[replace(value, name=names.get(value.name, value.name)) for value in drawn.inputs],
+        fixed={names.get(name, name): elements for name, elements in drawn.fixed.items()},
+    )
+
+
 @functools.cache
 def _cases() -> Mapping[str, Sequence[GraphCase]]:
     """What releases are measured with in types that have a precision of their own, by type."""

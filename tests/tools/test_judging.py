@@ -185,6 +185,18 @@ def test_measured_cases_with_a_node_more_are_judged_as_they_run(runtimes):
     assert tally.false_ok == 0
 
 
+def test_inputs_of_open_shapes_change_no_result(runtimes):
+    for number in range(12):
+        drawn = judge_graphs.extended(3, number) if number % 2 else judge_graphs.draw(3, number)
+        opened = judge_graphs.of_open_inputs(drawn)
+        onnx.checker.check_model(opened.model, full_check=True)
+        assert any(dim.dim_param for value in opened.model.graph.input for dim in value.type.tensor_type.shape.dim)
+        (fed, *_), (again, *_) = (one.sets(np.random.default_rng(0)) for one in (drawn, opened))
+        assert [array.tobytes() for array in fed.values()] == [array.tobytes() for array in again.values()]
+        results = [mn.run(one.model, given) for one, given in ((drawn, fed), (opened, again))]
+        assert [array.tobytes() for array in results[0].values()] == [array.tobytes() for array in results[1].values()]
+
+
 def test_a_sum_and_a_negation_that_saturate_are_seen(runtimes):
     text = "(int8[4] x) => (int8[4] y, int8[4] z) { y = Add(x, x) z = Neg(x) }"
     x = np.array([-128, 127, 1, 0], np.int8)
