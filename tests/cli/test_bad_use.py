@@ -50,7 +50,7 @@ def no_opset(text: str) -> str:
 
 
 def no_target(text: str, near: str = "") -> str:
-    other = "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
+    other = "; minuend measure queries another runtime through a module of yours (docs/runtimes.md)"
     return f"no target {text}{near}; expected {RUNTIMES}, each with an @release if need be{'' if near else other}"
 
 

@@ -424,7 +424,7 @@ def test_an_unknown_target_is_refused_with_what_there_is() -> None:
     known = dict.fromkeys(name.partition("@")[0] for name in targets.names())
     expected = f"expected {listed(known)}, each with an @release if need be"
     assert str(caught.value) == (
-        f"no target 'coreml'; {expected}; minuend measure asks another runtime through a module of yours "
+        f"no target 'coreml'; {expected}; minuend measure queries another runtime through a module of yours "
         "(docs/runtimes.md)"
     )
     with pytest.raises(SpecError, match=r"no target 'tensorrt'; expected"):

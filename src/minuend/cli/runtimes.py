@@ -50,7 +50,7 @@ def prove(
     limits: Limits,
     as_json: bool,
 ) -> int:
-    """Ask an installed runtime cases of each kind, and report where it deviates from the contract.
+    """Query an installed runtime with cases of each kind, and report where it deviates from the contract.
 
     A kind is an element type, a relation of shapes and a choice of constants, and of patterns their class. What the
     sample leaves out --all runs, in minutes or, of some runtimes, an hour.

@@ -218,7 +218,7 @@ def _no_such(name: str, runtime: str) -> SpecError:
         return SpecError("targets", f"{runtime} is known here and has not been measured; {how}")
     runtimes = list(dict.fromkeys(map(_runtime, names())))
     meant = near(runtime, [*runtimes, *registry.taken_names()], cutoff=0.8)  # tensorrt is not tensorflow
-    other = "" if meant else "; minuend measure asks another runtime through a module of yours (docs/runtimes.md)"
+    other = "" if meant else "; minuend measure queries another runtime through a module of yours (docs/runtimes.md)"
     expected = f"expected {listed(runtimes)}, each with an @release if need be"
     return SpecError("targets", f"no target {shown(name)}{meant}; {expected}{other}")
 
