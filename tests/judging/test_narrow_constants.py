@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -188,3 +189,34 @@ def test_integers_that_float16_lacks_are_not_known_to_be_rounded(kind, verdict):
         t = Cast <to = 10> (x) c = Sub(t, k)
     }}"""
     assert judged(text, ONNXRUNTIME).verdict == verdict
+
+
+DOUBLES = [  # A, B, what is said, and whether openvino, which computes float64 in float32, is right
+    (254.0, 2.485, "different-numbers", False),
+    (1e6, 0.1, "different-numbers", False),
+    (254.0, 2.5, "ok", True),
+    (0.1, 0.1, "unknown", True),
+    (-0.0, 2.485, "different-numbers", False),
+]
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+@pytest.mark.parametrize(("a", "b", "verdict", "right"), DOUBLES)
+def test_doubles_differ_by_their_digits_and_not_by_their_size(a, b, verdict, right, shape):
+    kept = [numpy_helper.from_array(np.full(shape, value), name) for name, value in (("a", a), ("b", b))]
+    result = helper.make_tensor_value_info("c", TensorProto.DOUBLE, shape)
+    graph = helper.make_graph([helper.make_node("Sub", ["a", "b"], ["c"])], "g", [], [result], kept)
+    proto = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    (finding,) = check(proto, "openvino-cpu@2026.4.1").findings
+    assert finding.verdict == verdict
+    pytest.importorskip("openvino")
+    with Runtime("openvino-cpu") as runtime:
+        answer = runtime.query("onnx", proto.SerializeToString(), b"", [], "")
+    assert (answer[0].codes.view(np.float64).reshape(-1)[0] == a - b) == right
+
+
+@pytest.mark.parametrize(("range_", "verdict"), [((100, 200), "different-numbers"), ((5e5, 6e5), "different-numbers")])
+def test_doubles_in_a_range_differ_by_their_digits_too(range_, verdict):
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (double x) => (double c) <double k = {2.485}> { c = Sub(x, k) }'
+    (finding,) = check(onnx.parser.parse_model(text), "openvino-cpu@2026.4.1", assume={"x": range_}).findings
+    assert finding.verdict == verdict

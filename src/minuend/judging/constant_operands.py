@@ -15,6 +15,9 @@ from minuend.runtimes import values
 from minuend.runtimes.answers import OK, WORST, Answer, Span
 from minuend.runtimes.reasons import PairsLikeItDiffer
 
+BY_DIGITS = "beyond float32"
+"""The class whose members deviate by their operands' digits, of whatever size these are: spans say nothing of it."""
+
 _MOST_PAIRS = 4096
 """Different pairs up to which each is looked at."""
 
@@ -44,9 +47,12 @@ def on_their_numbers(
     if pairs.shape[1] > _MOST_PAIRS:
         return None
     found: dict[str, Answer] = {}
+    in_float32 = BY_DIGITS in everything and everything[BY_DIGITS].verdict == "different-numbers"
     for code_a, code_b in pairs.T.tolist():
         name = values.class_of(occurrence.op.computes, element, code_a, code_b)
         answer = _of_pair(occurrence.op.computes, element, (code_a, code_b), name, everything[name])
+        if in_float32 and values.differs_in_float32(occurrence.op.computes, element, (code_a, code_b)):
+            answer = Answer("different-numbers", message=everything[BY_DIGITS].message)
         if name not in found or WORST.index(answer.verdict) < WORST.index(found[name].verdict):
             found[name] = answer
     return found
@@ -64,7 +70,7 @@ def _of_pair(operator: Operator, element: ElementType, codes: tuple[int, int], n
     witness = answer.witness
     if witness is not None and [*map(str, witness.operands)] == [str(a), str(b)]:
         return answer
-    if not all(_lies(one, spans) for one, spans in zip((a, b), answer.spans, strict=False)):
+    if name != BY_DIGITS and not all(_lies(one, spans) for one, spans in zip((a, b), answer.spans, strict=False)):
         return OK
     if name in SYSTEMATIC:
         return Answer("different-numbers", message=answer.message)

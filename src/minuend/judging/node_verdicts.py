@@ -10,7 +10,7 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.core.shapes import ONE_OPERAND
 from minuend.errors import ShapeError, SpecError, Unsupported
-from minuend.judging.constant_operands import SYSTEMATIC, can_make, concerns, in_float64, on_their_numbers
+from minuend.judging.constant_operands import BY_DIGITS, SYSTEMATIC, can_make, concerns, in_float64, on_their_numbers
 from minuend.judging.pattern_verdicts import (
     PatternVerdict,
     answers_for_zero,
@@ -292,10 +292,11 @@ def _stated(answer: Answer) -> Reason | None:
 def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
     """An answer for a class as it holds for these operands.
 
-    Where the measurement tells of which sizes operands were that deviate, others do not. Where all that it tells is one
-    pair, and the operands cannot make it, it says something of its class only if that class goes wrong as a whole.
+    Where the measurement tells of which sizes operands were that deviate, others do not, unless it is for their digits.
+    Where all that it tells is one pair, and the operands cannot make it, it says something of its class only if that
+    class goes wrong as a whole.
     """
-    if answer.witness is None or _can_occur(answer.witness, occurrence):
+    if answer.witness is None or name == BY_DIGITS or _can_occur(answer.witness, occurrence):
         return answer
     spans = zip(answer.spans, occurrence.operands, occurrence.fixed(), strict=False)
     if name != "nan" and any(

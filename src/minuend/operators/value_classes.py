@@ -164,15 +164,16 @@ def _hands_on(o: OperandExtents) -> bool:
     return any(one.lo == one.hi == 0 and not one.nan for one in o.extents)
 
 
-def _float32(value: Value) -> float:
+def in_float32(value: Value) -> float:
+    """Return a number rounded to float32."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float32(float(value)))
 
 
 def _beyond_float32(o: Computed) -> bool:
-    if any(_float32(value) != value for value in (*o.operands, o.result)):
+    if any(in_float32(value) != value for value in (*o.operands, o.result)):
         return True
-    return _float32(o.operator.compute(*map(_float32, o.operands))) != o.result
+    return in_float32(o.operator.compute(*map(in_float32, o.operands))) != o.result
 
 
 def _may_be_beyond_float32(o: OperandExtents) -> bool:

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ from minuend.core.elements import ElementType
 from minuend.operators import codes as of_codes
 from minuend.operators import reference
 from minuend.operators.operator import Computed, Operator
-from minuend.operators.value_classes import classes
+from minuend.operators.value_classes import classes, in_float32
 
 Codes = np.ndarray[Any, np.dtype[Any]]
 
@@ -138,6 +139,20 @@ def class_of(operator: Operator, element: ElementType, *codes: int) -> str:
     """
     _, (index,) = _answers(operator, element, [codes])
     return classes(operator, element)[index].name
+
+
+def differs_in_float32(operator: Operator, element: ElementType, codes: Sequence[int]) -> bool:
+    """Whether an operator computed in float32 gives another number than in the element type.
+
+    >>> from minuend.core.elements import TYPES
+    >>> from minuend.operators import SUBTRACT
+    >>> a, b, zero = np.array([0.1, 0.25, 0.0]).view(np.uint64).tolist()
+    >>> [differs_in_float32(SUBTRACT, TYPES["float64"], pair) for pair in ((a, zero), (b, zero), (a, a))]
+    [True, False, False]
+    """
+    operands = [of_codes.decode(element, code) for code in codes]
+    expected = of_codes.decode(element, reference.apply(operator, element, tuple(codes)))
+    return in_float32(operator.compute(*map(in_float32, operands))) != expected
 
 
 def _plainness(element: ElementType, code: int) -> tuple[int, float, str]:
