@@ -225,6 +225,7 @@ def options_of(**more) -> argparse.Namespace:
         "isa": "",
         "operator": "subtract",
         "cases": False,
+        "open": False,
         "ir": False,
         "save": None,
         "shrink": False,
