@@ -65,6 +65,11 @@ class Flow:
         return {name: i for i, step in enumerate(self.steps) for name in step[2] if name}
 
     @cached_property
+    def operators(self) -> frozenset[str]:
+        """The operators of its nodes."""
+        return frozenset(step[0] for step in self.steps)
+
+    @cached_property
     def _readers(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for i, (operator, inputs, _) in enumerate(self.steps):

@@ -250,7 +250,7 @@ def _is_shortened(flow: Flow, inputs: Sequence[str]) -> bool:
 
 
 def _quantises(flow: Flow) -> bool:
-    return any(step[0] in _QUANTISING or "QLinear" in step[0] for step in flow.steps)
+    return any(operator in _QUANTISING or "QLinear" in operator for operator in flow.operators)
 
 
 def _others(flow: Flow, index: int, operator: str, place: int = -1) -> Iterator[tuple[Term, ...]]:
@@ -355,24 +355,25 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
         return WITHIN
     if form != ADJACENT or operator not in LINEAR or flow.uses(name) == 1:
         return form
+    if _quantises(flow) and _is_scaled(flow, name, operator):  # each reader gets a copy of what makes the value
+        return form
     # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator.
     gone = ["Sqrt"]
     gone += ["ReduceMean"] if _is_square(flow, name) else []
-    gone += [*_QUANTISING] if _is_scaled(flow, name, operator) else []
     others = [i for i in flow.readers_of(name) if flow.steps[i][0] not in gone and not _goes_along(flow, name, i)]
     return SHARED if len(others) > 1 or name in flow.outputs else form
 
 
 def _is_scaled(flow: Flow, name: str, operator: str) -> bool:
-    """Whether what quantises a value takes along what makes it, so that it reads another one.
+    """Whether a graph that quantises has a copy of what makes a value for each of its readers.
 
-    It does so with a constant factor or divisor; and with a constant less a value, a product and a sum to a runtime,
-    next to sums.
+    It has so of a constant factor, divisor or dividend; and next to sums of a constant less a value, which is a product
+    and a sum to a runtime.
     """
     if (made := flow.maker_of(name)) is None or not _with_constant(flow, made):
         return False
     maker, (first, second), _ = flow.steps[made]
-    place = 1 if maker == "Div" else 0 if maker == "Sub" else int(second in flow.folded)
+    place = 0 if maker == "Sub" else int(second in flow.folded)
     fits = maker in FACTORS or (maker == "Sub" and operator in ("Add", "Sub"))
     constant = (first, second)[place]
     return fits and constant in flow.folded and _along_channels(flow, constant, name)
@@ -405,10 +406,13 @@ def _is_linear(flow: Flow, index: int) -> bool:
 
 
 def _levels_of(flow: Flow, name: str, operator: str) -> str:
-    """What a quantisation changes of a value between two linear operators, if what makes the value goes along."""
+    """What a quantisation changes of a value between two linear operators, if what makes the value goes along.
+
+    A product with a constant does in the whole graph, whatever reads it.
+    """
     if operator not in LINEAR:
         return ""
-    quantised = not {*_QUANTISING}.isdisjoint(flow.readers(name)) and _is_scaled(flow, name, operator)
+    quantised = _quantises(flow) and _is_scaled(flow, name, operator)
     return LEVELS if quantised or any(_goes_along(flow, name, i) for i in flow.readers_of(name)) else ""
 
 
