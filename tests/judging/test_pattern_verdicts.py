@@ -1170,3 +1170,36 @@ def test_a_constant_minus_0_is_left_out_where_it_leaves_an_open_shape_as_it_is(d
     text = f'<ir_version: 8, opset_import: ["" : 17]> g (float[{dims}] x) => (float[o,p] y) <{stored}> {{ {body} }}'
     assert verdicts(text, OPENVINO, hint="f32")[0] == verdict
     assert deviates(text, np.float32([[0, -0.0, 1, -1]] * 3)) is (verdict != "ok")
+
+
+NORMALISED = {  # bias, operands of the subtraction behind it, and by shape whether numbers differ
+    "no bias, less a value": ("", "m, z", {"2,4,16": True, "1,2,4,16": False}),
+    "no bias, from a value": ("", "z, m", {"2,4,16": True}),
+    "no bias, less a constant": ("", "m, k", {"2,4,16": True, "8,16": True, "a,b,c": True, "1,2,4,16": False}),
+    "no bias, from a constant": ("", "k, m", {"2,4,16": True, "1,2,4,16": False}),
+    "a bias of zeros, less a value": (", none", "m, z", {"2,4,16": True, "1,2,4,16": False}),
+    "a bias, less a value": (", b", "m, z", {"2,4,16": False, "1,2,4,16": False}),
+    "a bias, less a constant": (", b", "m, k", {"2,4,16": True, "1,2,4,16": True, "8,16": True, "a,b,c": True}),
+    "a bias, from a constant": (", b", "k, m", {"2,4,16": True, "1,2,4,16": True, "8,16": True, "a,b,c": True}),
+}
+
+
+@pytest.mark.parametrize(("bias", "operands", "differs"), NORMALISED.values(), ids=NORMALISED)
+def test_a_layer_normalisation_ends_with_a_product_and_a_sum_on_openvino(bias, operands, differs):
+    rows = {
+        name: ", ".join(str(0.9 + (7 * i % 16) / step) for i in range(16))
+        for name, step in (("s", 31), ("b", 9), ("k", 7))
+    }
+    stored = ", ".join(f"float[16] {name} = {{{row}}}" for name, row in rows.items())
+    zeros = ", ".join(["0"] * 16)
+    for dims, different in differs.items():
+        text = f"""<ir_version: 8, opset_import: ["" : 17]>
+            g (float[{dims}] x, float[{dims}] z) => (float[{dims}] y, float[{dims}] o)
+            <{stored}, float[16] none = {{{zeros}}}>
+            {{ m = LayerNormalization(x, s{bias}) y = Sub({operands}) o = Neg(z) }}"""
+        assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers" if different else "ok"], dims
+        assert verdicts(text, ONNXRUNTIME) == ["ok"]
+        shape = (4, 8, 16) if "a" in dims else tuple(map(int, dims.split(",")))
+        fed = [np.random.default_rng(seed).standard_normal(shape).astype(np.float32) for seed in (0, 1)]
+        between = text.replace("m =", "t =").replace("y = Sub", "m = Max(t, t) y = Sub")
+        assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not different, dims

@@ -176,12 +176,14 @@ def _each(
     for match in occurrence.matches:
         if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
+        if match.within is not None and not quirks(target.runtime).splits_normalisations:
+            continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
-        answers = _measured(occurrence, node, target, match, hint)
+        answers, graph = _measured(occurrence, node, target, match, hint), match.within or match.pattern
         possible = {name: one for name, one in (answers or {}).items() if name == EVERY or name in classes}
         shortened = match.shortened and quirks(target.runtime).rescales and _holds_beyond_int32(occurrence, match)
         if shortened:
@@ -191,11 +193,11 @@ def _each(
         negated = node.a.dtype == WIDE and _is_negated_product(occurrence, match, target)
         if answers is None or otherwise or negated:  # besides what is known to differ
             helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
-            yield PatternVerdict("unknown", pattern=match.pattern, hint=helps)
+            yield PatternVerdict("unknown", pattern=graph, hint=helps)
         if wrong:
             helps = "" if hint or shortened else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
-            found = _deviating(target, node.a.dtype, match.pattern, wrong, helps, shown)
+            found = _deviating(target, node.a.dtype, graph, wrong, helps, shown)
             found = _with_fitting_witness(found, node.a.element) if match.zeros else found
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
 

@@ -116,6 +116,8 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
+        within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
+            ends with: some runtimes compute it in such parts.
     """
 
     pattern: Pattern
@@ -134,6 +136,7 @@ class Match:
     shortened: bool = False
     tiny: bool = False
     quantised: str = ""
+    within: Pattern | None = None
 
     def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do
         return hash((self.pattern, self.form, self.operator))
@@ -216,6 +219,35 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     own = itself and source == name
                     yield Match(pattern, stands, operator, exact=exact, zeros=zeros, itself=own, factors=factors,
                                 tiny=tiny, rescaled=rescaled, shortened=shortened, quantised=quantised)  # fmt: skip
+                    if operator == "LayerNormalization" and len(inputs) > 1:
+                        yield from _of_last_part(flow, index, place, form, source, pattern)
+
+
+def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, within: Op) -> Iterator[Match]:
+    """The patterns of the product or the sum that a normalisation of the last axis ends with.
+
+    Of four axes and more a product alone is a part of what comes before.
+    """
+    made = flow.maker_of(source)
+    assert made is not None
+    _, inputs, outputs = flow.steps[made]
+    summed = len(inputs) > 2 and bool(inputs[2]) and not _holds_zeros(flow, inputs[2])
+    operator, reads = ("Add", (inputs[0], inputs[2])) if summed else ("Mul", inputs[:2])
+    dims = flow.shapes.get(source)
+    if not summed and isinstance(dims, tuple) and len(dims) > 3:
+        return
+    stands, factors = _stands(flow, source, operator, form, ()), _magnitudes(flow, operator, reads)
+    for terms in _others(flow, index, operator, place):
+        for given in _given(flow, operator, reads):
+            maker = _adjacent(flow, operator, reads, outputs, (X, *given[1:]))
+            pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+            yield Match(pattern, stands, operator, factors=factors, within=within)
+
+
+def _holds_zeros(flow: Flow, name: str) -> bool:
+    """Whether a stored value holds zeros alone."""
+    found = flow.elements(name) if name in flow.constants else None
+    return found is not None and not found.any()
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:
