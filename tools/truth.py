@@ -479,6 +479,8 @@ class _Set:
             return Truth(UNCLEAR, f"{seen}; not with the rest of the model whole")
         if alone := self._alone(operands):
             return Truth(DIFFERENT, f"{seen}; by itself {alone}")
+        if self._is_lost_by_an_extreme(got, cut_outputs):
+            return Truth(UNCLEAR, f"{seen}; Max and Min keep NaN or not, by the order in which they are given it")
         if self.finding.dtype in NO_BARRIERS and all(map(same, cut_outputs, whole)):
             return Truth(DIFFERENT, f"{seen}; cut in two ways alike")
         if self._is_behind_reported(got, cut_outputs):
@@ -548,11 +550,28 @@ class _Set:
         """
         if self.finding.verdict == "different-numbers":
             return False
+        return self._unlike(got, cut_outputs) <= self._behind(self.trial.reported - {self.d})
+
+    def _is_lost_by_an_extreme(self, got: Sequence[Output], cut_outputs: Sequence[Output]) -> bool:
+        """Whether NaN alone is lost, or comes, and all of it behind Max and Min."""
+        if self.finding.verdict == "different-numbers":
+            return False
+        graph = self.trial.model.graph
+        extremes = {node.output[0] for node in graph.node if node.op_type in ("Max", "Min")}
+        pairs = [
+            (array_of(one), array_of(two)) for one, two in zip(got, cut_outputs, strict=True) if not same(one, two)
+        ]
+        return self._unlike(got, cut_outputs) <= self._behind(extremes) and all(
+            one.shape == two.shape and bool(((one == two) | np.isnan(one) | np.isnan(two)).all()) for one, two in pairs
+        )
+
+    def _unlike(self, got: Sequence[Output], cut_outputs: Sequence[Output]) -> set[str]:
         graph = self.trial.model.graph
         names = (graph.output[i].name for i in self.parts.reached)
-        unlike = {name for name, one, other in zip(names, got, cut_outputs, strict=True) if not same(one, other)}
-        behind = set[str]().union(*(_descendants(graph, name) for name in self.trial.reported - {self.d}))
-        return unlike <= behind
+        return {name for name, one, other in zip(names, got, cut_outputs, strict=True) if not same(one, other)}
+
+    def _behind(self, names: Iterable[str]) -> set[str]:
+        return set[str]().union(*(_descendants(self.trial.model.graph, name) for name in names))
 
     def _runs_without(self) -> bool:
         """Whether the model runs where the difference is given to it."""

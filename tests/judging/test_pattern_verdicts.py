@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -1203,3 +1204,51 @@ def test_a_layer_normalisation_ends_with_a_product_and_a_sum_on_openvino(bias, o
         fed = [np.random.default_rng(seed).standard_normal(shape).astype(np.float32) for seed in (0, 1)]
         between = text.replace("m =", "t =").replace("y = Sub", "m = Max(t, t) y = Sub")
         assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not different, dims
+
+
+REDUCED = {  # the graph, the constant's shape, and whether openvino applies it along the first axis
+    "the last axis": ("m = ReduceMax <axes: ints = [2]> (x) y = Sub(m, k)", "8,1", True),
+    "the last axis, which goes": ("m = ReduceMax <axes: ints = [2], keepdims: int = 0> (x) y = Sub(m, k)", "8", True),
+    "the first axis": ("m = ReduceMean <axes: ints = [0]> (x) y = Sub(k, m)", "1,8,1", True),
+    "the second axis": ("m = ReduceMax <axes: ints = [1]> (x) y = Sub(m, k)", "8", False),
+    "a constant along the last axis": ("m = ReduceMax <axes: ints = [0]> (x) y = Sub(m, k)", "8", False),
+    "a whole constant": ("m = ReduceMax <axes: ints = [2]> (x) y = Sub(m, k)", "8,8,1", False),
+    "two axes": ("m = ReduceMax <axes: ints = [0, 2]> (x) y = Sub(m, k)", "8,1", False),
+    "a mean of everything": ("m = GlobalAveragePool(x) y = Sub(m, k)", "8,1", True),
+    "an operator between": ("m = ReduceMax <axes: ints = [2]> (x) r = Relu(m) y = Sub(r, k)", "8,1", True),
+    "another reader": ("m = ReduceMax <axes: ints = [2]> (x) d = Sub(m, k) e = Exp(m) y = Add(d, e)", "8,1", False),
+}
+
+
+@pytest.mark.parametrize("dims", ["8,8,8", "a,8,c", "a,b,c"])
+@pytest.mark.parametrize(("body", "shape", "wrong"), REDUCED.values(), ids=REDUCED)
+def test_a_constant_along_the_second_of_three_axes_is_misplaced_behind_a_reduction(body, shape, wrong, dims):
+    """Found with shapes of two to five axes, each axis reduced and each constant: of three axes alone."""
+    numbers = ", ".join(str(i) for i in range(math.prod(map(int, shape.split(",")))))
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{dims}] x) => (float[] y)
+        <float[{shape}] k = {{{numbers}}}> {{ {body} }}"""
+    (finding,) = check(text, OPENVINO, hint="f32").findings
+    assert ("numbers" in {one.severity for one in finding.deviations}) is wrong
+    x = np.random.default_rng(0).standard_normal((8, 8, 8)).astype(np.float32)
+    expected = mn.run(onnx.parser.parse_model(text), {"x": x})["y"]
+    assert np.allclose(on_openvino(text, x), expected, atol=1e-5) is not wrong
+
+
+@pytest.mark.parametrize(
+    ("weights", "body", "verdict"),
+    [
+        ("8,1,3", "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) y = Sub(m, z)", "different-numbers"),
+        ("8,1,3", "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) y = Sub(z, m)", "different-numbers"),
+        ("8,1,3", "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) r = Relu(m) y = Sub(r, z)", "ok"),
+        ("8,8,3", "m = Conv <pads: ints = [1, 1]> (x, w) y = Sub(m, z)", "ok"),
+    ],
+)
+def test_a_subtraction_goes_into_the_sums_of_a_depthwise_convolution_of_three_axes(weights, body, verdict):
+    count = math.prod(map(int, weights.split(",")))
+    numbers = ", ".join(str(round(math.sin(i), 4)) for i in range(count))
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[4,8,16] x, float[4,8,16] z) => (float[4,8,16] y)
+        <float[{weights}] w = {{{numbers}}}> {{ {body} }}"""
+    assert verdicts(text, OPENVINO, hint="f32") == [verdict]
+    fed = [np.random.default_rng(seed).standard_normal((4, 8, 16)).astype(np.float32) for seed in (0, 1)]
+    between = text.replace("m =", "t =").replace("(x, w)", "(x, w) m = Max(t, t)")
+    assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is (verdict == "ok")

@@ -83,6 +83,10 @@ or it is a conversion from another type, none of whose operands were narrow. Its
 LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
+MISPLACED, REORDERED = "misplaced", "reordered"
+"""What a runtime does of three axes: it applies a constant along the second one along the first, behind what reduces
+another one; or a subtraction goes into the sums of a depthwise convolution. See :class:`Match`."""
+
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
 
@@ -116,6 +120,8 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
+        three_axes: :data:`MISPLACED` or :data:`REORDERED` where the adjacent operator reads three axes, and some
+            runtimes compute it and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -136,6 +142,7 @@ class Match:
     shortened: bool = False
     tiny: bool = False
     quantised: str = ""
+    three_axes: str = ""
     within: Pattern | None = None
 
     def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do
@@ -162,7 +169,8 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
-    parts = (_makers, _readers, _results) if both else (_bare, _makers, _readers, _later, _chains, _quantised)
+    every = (_bare, _makers, _readers, _later, _chains, _quantised, _of_three_axes)
+    parts = (_makers, _readers, _results) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
         return tuple(dict.fromkeys(found))
@@ -248,6 +256,92 @@ def _holds_zeros(flow: Flow, name: str) -> bool:
     """Whether a stored value holds zeros alone."""
     found = flow.elements(name) if name in flow.constants else None
     return found is not None and not found.any()
+
+
+def _of_three_axes(flow: Flow, index: int) -> Iterator[Match]:
+    """What is adjacent to the judged operator, reads three axes, and is fused with it in a way of its own."""
+    operands = flow.steps[index][1]
+    for place, name in enumerate(operands):
+        others = [one for i, one in enumerate(operands) if i != place]
+        for way in _single_ways(flow, name):
+            made = flow.maker_of(way)
+            assert made is not None
+            operator, inputs, _ = flow.steps[made]
+            reduces = operator.startswith(("Reduce", "Global")) and _shape(flow, inputs[0], 3) is not None
+            kind = ""
+            if reduces and any(_lies_along_second(flow, one, inputs[0], way) for one in others):
+                kind = MISPLACED
+            elif operator == "Conv" and way == name and _is_depthwise(flow, inputs[1]):
+                kind = REORDERED
+            if kind:
+                maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
+                terms = next(_others(flow, index, operator, place))
+                pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+                yield Match(pattern, ADJACENT, operator, three_axes=kind)
+
+
+_ONE_BY_ONE = (
+    *SHAPES,
+    "Relu",
+    "Sigmoid",
+    "Clip",
+    "Sqrt",
+    "Exp",
+    "Tanh",
+    "Abs",
+    "Cast",
+    "Elu",
+    "LeakyRelu",
+    "Mul",
+    "Div",
+)
+"""Operators that runtimes fuse into what makes their operand, and with what reads their result."""
+
+
+def _single_ways(flow: Flow, name: str) -> Iterator[str]:
+    """A value, and those before it that operators make it of one by one, as long as each is read once."""
+    while flow.uses(name) == 1 and (made := flow.maker_of(name)) is not None:
+        yield name
+        operator, inputs, _ = flow.steps[made]
+        left = [one for one in inputs if one and one not in flow.folded]
+        if operator not in _ONE_BY_ONE or len(left) != 1:
+            return
+        (name,) = left
+
+
+def _shape(flow: Flow, name: str, count: int) -> Sequence[object] | None:
+    """The dims of a value of so many axes; ``None`` of another one. Where they are not known, each is."""
+    dims = flow.shapes.get(name)
+    if not isinstance(dims, tuple):
+        return (None,) * count
+    return dims if len(dims) == count else None
+
+
+def _lies_along_second(flow: Flow, constant: str, reduced: str, result: str) -> bool:
+    """Whether a constant lies along the second of three axes, the first or the last one of which is reduced."""
+    stored, dims, made = flow.shapes.get(constant), _shape(flow, reduced, 3), flow.shapes.get(result)
+    if constant not in flow.folded or not isinstance(stored, tuple) or dims is None:
+        return False
+    if sum(dim != 1 for dim in stored) != 1:
+        return False
+    behind = (
+        len(stored) - 1 - next(i for i, dim in enumerate(stored) if dim != 1)
+    )  # axes after the one that it lies along
+    if not isinstance(made, tuple):
+        return behind < 2
+    if len(made) == 3:
+        last = made[0] == dims[0] != 1 and made[2] == 1
+        first = made[0] == 1 and made[2] == dims[2]
+        return behind == 1 and made[1] == dims[1] and (first or last)
+    if len(made) == 2:
+        return (behind == 0 and made == dims[:2] and dims[0] != 1) or (behind == 1 and made == dims[1:])
+    return False
+
+
+def _is_depthwise(flow: Flow, weights: str) -> bool:
+    """Whether weights are of a convolution of three axes, whose channels are computed each by itself."""
+    dims = flow.shapes.get(weights)
+    return isinstance(dims, tuple) and len(dims) == 3 and dims[1] == 1 and dims[0] != 1
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:

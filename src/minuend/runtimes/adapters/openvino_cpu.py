@@ -98,7 +98,10 @@ CROSSES = True
 """``MatMul(x, w) - k`` with open dims, k of 8 channels, which is the second axis of four or five: where the last axis
 has 8 elements, too, k is taken for a number of each of those; where it has not, the model is refused (data size: 8 OC:
 16). So in 17 of 33 random graphs; in the others another sum lies between, or both factors are computed. None of 227
-with k along another axis, or with two or three axes, differs."""
+with k along another axis, or with two or three axes, differs. Of three axes it applies
+a constant along the second one along the first, behind what reduces the first or the last: 28 of 32 elements of
+``ReduceMax(x) - k`` are wrong, from 2023.3.0 on. A depthwise convolution of three axes takes a difference into its
+sums."""
 _SEEN = ("2026.4.1",)
 RIGHT = dict.fromkeys(("minus 0 kept", "constants kept", "less itself", "less known"), _SEEN)
 """It removes ``x - 0``, and then the wrong one of -0, but never what stands between an input and an output. Constants
