@@ -1206,6 +1206,29 @@ def test_a_layer_normalisation_ends_with_a_product_and_a_sum_on_openvino(bias, o
         assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not different, dims
 
 
+@pytest.mark.parametrize(
+    ("bias", "operands", "verdict"),
+    [
+        (", b", "m, k", "different-numbers"),
+        (", b", "k, m", "different-numbers"),
+        (", b", "m, z", "ok"),
+        ("", "m, k", "ok"),
+    ],
+)
+def test_the_bias_of_a_transposed_convolution_is_a_sum_on_openvino(bias, operands, verdict):
+    weights = ", ".join(str(round(math.sin(i), 4)) for i in range(8 * 4 * 9))
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[1,8,6,6] x, float[1,4,8,8] z) => (float[1,4,8,8] y, float[1,4,8,8] o)
+        <float[8,4,3,3] w = {{{weights}}}, float[4] b = {{0.31, -0.7, 1.9, 0.03}},
+         float[4,1,1] k = {{1.7, 0.2, -0.9, 0.6}}>
+        {{ m = ConvTranspose(x, w{bias}) y = Sub({operands}) o = Neg(z) }}"""
+    assert verdicts(text, OPENVINO, hint="f32") == [verdict]
+    source = np.random.default_rng(0)
+    fed = [source.standard_normal(shape).astype(np.float32) for shape in ((1, 8, 6, 6), (1, 4, 8, 8))]
+    between = text.replace("m =", "t =").replace("y = Sub", "m = Max(t, t) y = Sub")
+    assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is (verdict == "ok")
+
+
 REDUCED = {  # the graph, the constant's shape, and whether openvino applies it along the first axis
     "the last axis": ("m = ReduceMax <axes: ints = [2]> (x) y = Sub(m, k)", "8,1", True),
     "the last axis, which goes": ("m = ReduceMax <axes: ints = [2], keepdims: int = 0> (x) y = Sub(m, k)", "8", True),

@@ -179,7 +179,7 @@ def _each(
         if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
         known = quirks(target.runtime)
-        if (match.within is not None and not known.splits_normalisations) or (match.three_axes and not known.crosses):
+        if (match.within is not None and not known.splits) or (match.three_axes and not known.crosses):
             continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue

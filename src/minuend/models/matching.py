@@ -227,22 +227,26 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     own = itself and source == name
                     yield Match(pattern, stands, operator, exact=exact, zeros=zeros, itself=own, factors=factors,
                                 tiny=tiny, rescaled=rescaled, shortened=shortened, quantised=quantised)  # fmt: skip
-                    if operator == "LayerNormalization" and len(inputs) > 1:
+                    if operator in _LAST_PARTS:
                         yield from _of_last_part(flow, index, place, form, source, pattern)
 
 
+_LAST_PARTS = {"LayerNormalization": True, "ConvTranspose": False}
+"""Operators whose third input is a bias that is added last, and whether the second one is a factor before that."""
+
+
 def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, within: Op) -> Iterator[Match]:
-    """The patterns of the product or the sum that a normalisation of the last axis ends with.
+    """The patterns of the product or the sum that an operator ends with.
 
     Of four axes and more a product alone is a part of what comes before.
     """
     made = flow.maker_of(source)
     assert made is not None
-    _, inputs, outputs = flow.steps[made]
+    own, inputs, outputs = flow.steps[made]
     summed = len(inputs) > 2 and bool(inputs[2]) and not _holds_zeros(flow, inputs[2])
     operator, reads = ("Add", (inputs[0], inputs[2])) if summed else ("Mul", inputs[:2])
     dims = flow.shapes.get(source)
-    if not summed and isinstance(dims, tuple) and len(dims) > 3:
+    if not summed and (len(inputs) < 2 or not _LAST_PARTS[own] or (isinstance(dims, tuple) and len(dims) > 3)):
         return
     stands, factors = _stands(flow, source, operator, form, ()), _magnitudes(flow, operator, reads)
     for terms in _others(flow, index, operator, place):

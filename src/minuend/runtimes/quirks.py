@@ -70,8 +70,8 @@ class Quirks:
             :data:`AS_VALUES` or :data:`ROUNDED_LAST`; ``""`` where that was not measured.
         right: :data:`MINUS_ZERO_KEPT` and the like → the releases of which that was measured.
         rescales: whether it makes one operator of QuantizeLinear and DequantizeLinear, and rounds otherwise then.
-        splits_normalisations: whether it computes LayerNormalization as several operators, the last ones of which are a
-            product and a sum that it fuses with what reads them.
+        splits: whether it computes LayerNormalization and ConvTranspose as several operators, and fuses the product and
+            the sum that come last with what reads them.
         swaps_zeros: whether Max and Min of +0 and -0 of a narrow type have another sign between nodes of float32.
         crosses: whether it takes a constant along the second of four axes or more for one along the last, behind a
             product of a matrix of an open shape, or refuses it.
@@ -103,7 +103,7 @@ class Quirks:
     narrow_constants: str = ""
     right: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rescales: bool = False
-    splits_normalisations: bool = False
+    splits: bool = False
     swaps_zeros: bool = False
     crosses: bool = False
     bfloat16_out: bool = True

@@ -82,10 +82,11 @@ it. float16 and float64 are hashed as float32: 38 of 38 pairs that met."""
 NARROW_CONSTANTS = "rounded last"
 """It folds float16 in float32 and rounds what comes of it once: ``Sub(Mul(w, k), p)`` differs in 28 to 420 of 576
 elements, ``Sub(x, Mul(w, k))`` in none in 2026.0.0, 2026.2.1 and 2026.4.1."""
-SPLITS_NORMALISATIONS = True
+SPLITS = True
 """LayerNormalization becomes MVN, a product and a sum: next to a subtraction of three axes 80 to 240 of 512 elements
 differ by a rounding. A bias is joined with a constant that is added or subtracted, of any number of axes; with another
-value it is not. Of four axes the scale is a part of MVN, and nothing differs."""
+value it is not. Of four axes the scale is a part of MVN, and nothing differs. The bias of ConvTranspose is such a sum
+as well."""
 RESCALES = True
 """QuantizeLinear and DequantizeLinear become FakeQuantize, a product and a sum: 398 of 512 elements of ``y - x`` differ
 by a rounding where ``y`` is made so of x, none where DequantizeLinear is given its integers. A model that has them and
