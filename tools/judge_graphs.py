@@ -5,6 +5,7 @@
     python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
     python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
     python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
+    python tools/judge_graphs.py --ranks                                       # operators of two to five axes
     python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
 
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, helper
-from random_graphs import Drawn, Value, draw, extended, of_open_inputs
+from random_graphs import Drawn, Value, draw, extended, of_any_rank, of_open_inputs
 from truth import (
     ANY,
     DIFFERENT,
@@ -247,6 +248,7 @@ def main() -> int:
     )
     parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
     parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
+    parser.add_argument("--ranks", action="store_true", help="judge single operators of two to five axes")
     parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
     parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
@@ -268,7 +270,7 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
         for number in range(options.first, options.first + options.graphs):
             if time.monotonic() >= end:
                 break
-            drawn = extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)
+            drawn = drawn_of(options, number, operator)
             drawn = of_open_inputs(drawn) if options.open else drawn
             try:
                 source = np.random.default_rng([options.seed, number, 1])
@@ -281,6 +283,13 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
             counts.graphs += 1
             count(found, drawn, number, runtime, options, tally)
     return counts
+
+
+def drawn_of(options: argparse.Namespace, number: int, operator: Operator) -> Drawn:
+    """The graph of a number, of the kind that the options name."""
+    if options.ranks:
+        return of_any_rank(options.seed, number)
+    return extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)
 
 
 def reason(error: LimitExceeded) -> str:

@@ -649,6 +649,108 @@ def extended(seed: int, number: int) -> Drawn:
         return Drawn(model, inputs, not case.mixes, [1.7], [], fixed)
 
 
+OF_RANKS: tuple[tuple[int, ...], ...] = ((8, 16), (4, 8, 16), (2, 8, 4, 16), (2, 3, 4, 5, 6))
+"""What operators are given that releases are measured with of four axes alone."""
+
+
+def of_any_rank(seed: int, number: int) -> Drawn:
+    """Return a graph of one operator of two to five axes next to a subtraction of a value, or of a constant along any
+    axis, with one more reader or node at times.
+
+    Runtimes have kernels by the number of axes, and what they fuse differs.
+    """
+    source = np.random.default_rng([seed, number])
+    while True:
+        shape = OF_RANKS[int(source.integers(len(OF_RANKS)))]
+        rows = list(_rows(shape, source))
+        operator, attributes, stored = rows[int(source.integers(len(rows)))]
+        try:
+            return _next_to_a_subtraction(operator, attributes, stored, shape, source)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError):
+            continue
+
+
+Row = tuple[str, Mapping[str, Any], Sequence[Array]]
+
+
+def _rows(shape: tuple[int, ...], source: np.random.Generator) -> Iterator[Row]:
+    """Operators that take a shape, with their attributes and constants."""
+    count, channels, last, space = len(shape), shape[1], shape[-1], len(shape) - 2
+
+    def real(*dims: int) -> Array:
+        return source.uniform(-1.5, 1.5, dims).astype(np.float32)
+
+    axis = int(source.integers(count))
+    group = channels if source.random() < 0.4 else 1
+    padded = {"pads": [1, 1] * space} if source.random() < 0.5 else {}
+    bias = (real(4 if group == 1 else channels),) if source.random() < 0.5 else ()
+    kernel = (1 if source.random() < 0.2 else 3,) * space
+    yield from ((name, {}, ()) for name in UNARY)
+    yield from ((name, {"axis": axis}, ()) for name in ("Softmax", "LogSoftmax"))
+    yield from (
+        (f"Reduce{part}", {"keepdims": int(source.integers(2))}, (np.array([axis]),))
+        for part in ("Mean", "Max", "Min", "Sum", "L2", "SumSquare", "Prod", "LogSumExp")
+    )
+    yield "Transpose", {"perm": source.permutation(count).tolist()}, ()
+    yield from ((name, {}, (real(*(channels if i == 1 else 1 for i in range(1, count))),)) for name in ("Mul", "Div"))
+    yield "PRelu", {}, (real(channels, *(1,) * space),)
+    yield "MatMul", {}, (real(last, 8),)
+    yield "BatchNormalization", {}, (*(real(channels) for _ in range(3)), np.abs(real(channels)))
+    yield "LayerNormalization", {}, (real(last), *((real(last),) if bias else ()))
+    if not space:
+        yield "Gemm", {}, (real(last, 8), real(8))
+        return
+    yield "InstanceNormalization", {}, (real(channels), real(channels))
+    for name in ("AveragePool", "MaxPool", "LpPool"):
+        yield name, {"kernel_shape": [2] * space}, ()
+    yield from ((name, {}, ()) for name in ("GlobalAveragePool", "GlobalMaxPool"))
+    for _ in range(3):
+        yield (
+            "Conv",
+            {"group": group, **padded},
+            (real(4 if group == 1 else channels, channels // group, *kernel), *bias),
+        )
+    yield "ConvTranspose", {}, (real(channels, 4, *(3,) * space), *((real(4),) if bias else ()))
+
+
+def _next_to_a_subtraction(
+    operator: str, attributes: Mapping[str, Any], stored: Sequence[Array], shape: tuple[int, ...],
+    source: np.random.Generator,
+) -> Drawn:  # fmt: skip
+    names = [f"k{i}" for i in range(len(stored))]
+    makes = source.random() < 0.7
+    own = helper.make_node(operator, ["x" if makes else "d", *names], ["m"], **attributes)
+    first = helper.make_tensor_value_info("x", 1, shape)
+    result = helper.make_tensor_value_info("m", 1, None)
+    kept = [onnx.numpy_helper.from_array(np.asarray(one), name) for name, one in zip(names, stored, strict=True)]
+
+    def of(
+        nodes: Sequence[NodeProto], inputs: Sequence[Any], outputs: Sequence[Any], more: Sequence[Any]
+    ) -> ModelProto:
+        graph = helper.make_graph(nodes, "drawn", inputs, outputs, [*kept, *more])
+        return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+
+    alone = helper.make_node(operator, ["x", *names], ["m"], **attributes)
+    inferred = onnx.shape_inference.infer_shapes(of([alone], [first], [result], ()), data_prop=True, strict_mode=True)
+    made = tuple(dim.dim_value for dim in inferred.graph.output[0].type.tensor_type.shape.dim)
+    beside = made if makes else shape
+    along = int(source.integers(len(beside) + 3)) - 2  # a value, a whole constant, one along an axis, or a number
+    dims = beside if along < 0 else tuple(size if i == along else 1 for i, size in enumerate(beside))
+    values = [Value("x", "float32", shape), *([Value("y", "float32", dims)] if along == -2 else [])]
+    more = [] if along == -2 else [onnx.numpy_helper.from_array(source.uniform(-2, 2, dims).astype(np.float32), "y")]
+    pair = ["m" if makes else "x", "y"]
+    less = helper.make_node("Sub", pair if source.random() < 0.6 else pair[::-1], ["d"])
+    nodes, ends = ([own, less], ["d"]) if makes else ([less, own], ["m"])
+    if source.random() < 0.3:
+        nodes.append(helper.make_node(UNARY[int(source.integers(len(UNARY)))], ends, ["z"]))
+        ends = ["z", *(["m" if makes else "d"] if source.random() < 0.4 else [])]
+    inputs = [helper.make_tensor_value_info(one.name, 1, one.shape) for one in values]
+    model = of(nodes, inputs, [helper.make_tensor_value_info(name, 1, None) for name in ends], more)
+    model = onnx.shape_inference.infer_shapes(model, data_prop=True, strict_mode=True)
+    onnx.checker.check_model(model, full_check=True)
+    return Drawn(model, values, pure=False, known=[], values=[])
+
+
 def of_open_inputs(drawn: Drawn) -> Drawn:
     """Return the graph with inputs of open shapes, each of which a Reshape gives the shape that it had."""
     model = ModelProto()

@@ -1257,6 +1257,30 @@ def test_a_constant_along_the_second_of_three_axes_is_misplaced_behind_a_reducti
     assert np.allclose(on_openvino(text, x), expected, atol=1e-5) is not wrong
 
 
+@pytest.mark.parametrize("dims", ["4,8,16", "2,3,4,5"])
+@pytest.mark.parametrize(
+    ("body", "negated"),
+    [
+        ("m = ReduceMax(x, last) y = Sub(z, m)", True),
+        ("m = ReduceMax(x, last) y = Sub(m, z)", False),
+        ("m = ReduceMean(x, last) r = Relu(m) y = Sub(z, r)", True),
+        ("m = ReduceL2(x, last) y = Sub(z, m)", True),
+        ("m = ReduceLogSumExp(x, last) y = Sub(z, m)", False),
+        ("m = ReduceMax(x, last) e = Exp(m) d = Sub(z, m) y = Mul(d, e)", False),
+    ],
+)
+def test_a_value_less_what_was_reduced_is_a_negated_difference_on_openvino(body, negated, dims):
+    reduced = f"{dims.rpartition(',')[0]},1"
+    text = f"""<ir_version: 8, opset_import: ["" : 18]> g (float[{dims}] x, float[{reduced}] z) => (float[{reduced}] y)
+        <int64[1] last = {{-1}}> {{ {body} }}"""
+    (finding,) = check(text, OPENVINO, hint="f32", tolerate="none").findings
+    assert ("sign-of-zero" in {one.severity for one in finding.deviations}) is negated
+    shapes = [tuple(map(int, one.split(","))) for one in (dims, reduced)]
+    got = on_openvino(text, np.zeros(shapes[0], np.float32), np.full(shapes[1], -0.0, np.float32))
+    if "Log" not in body and "z, " in body:
+        assert bool(np.signbit(got).all()) is not negated
+
+
 @pytest.mark.parametrize(
     ("weights", "body", "verdict"),
     [

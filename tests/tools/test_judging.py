@@ -185,6 +185,20 @@ def test_measured_cases_with_a_node_more_are_judged_as_they_run(runtimes):
     assert tally.false_ok == 0
 
 
+def test_operators_of_two_to_five_axes_are_judged_as_they_run(runtimes):
+    tally, seen = Tally(), set()
+    for number in range(60):
+        drawn = judge_graphs.of_any_rank(3, number)
+        assert drawn.model == judge_graphs.of_any_rank(3, number).model
+        seen.add(len(drawn.inputs[0].shape))
+        for name in runtimes if number < 20 else ["onnxruntime-cpu"]:
+            for hint, finding, found in judge_graphs.judge(drawn, runtimes[name], np.random.default_rng(number)):
+                tally.add(finding.target, hint, finding.verdict, found.kind)
+    assert seen == {2, 3, 4, 5}
+    assert sum(tally.counts.values()) >= 90
+    assert tally.false_ok == 0
+
+
 def test_inputs_of_open_shapes_change_no_result(runtimes):
     for number in range(12):
         drawn = judge_graphs.extended(3, number) if number % 2 else judge_graphs.draw(3, number)
@@ -226,6 +240,7 @@ def options_of(**more) -> argparse.Namespace:
         "operator": "subtract",
         "cases": False,
         "open": False,
+        "ranks": False,
         "ir": False,
         "save": None,
         "shrink": False,

@@ -25,6 +25,7 @@ from minuend.models.matching import (
     MISPLACED,
     NAN_ALONE,
     NARROW,
+    NEGATED,
     REORDERED,
     WITHIN,
     ZEROS,
@@ -179,7 +180,7 @@ def _each(
         if not match.operator:  # by itself it is judged by what was measured of nodes
             continue
         known = quirks(target.runtime)
-        if (match.within is not None and not known.splits) or (match.three_axes and not known.crosses):
+        if (match.within is not None and not known.splits) or (match.kernel and not known.crosses):
             continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue
@@ -187,8 +188,8 @@ def _each(
             yield from _of_constants(node.a.dtype, target, match)
             continue
         narrow = node.a.dtype in NARROW
-        of_three = {} if narrow else _OF_THREE_AXES.get(match.three_axes, {})
-        answers = of_three if match.three_axes else _measured(occurrence, node, target, match, hint)
+        of_kernel = {} if narrow else _OF_KERNELS.get(match.kernel, {})
+        answers = of_kernel if match.kernel else _measured(occurrence, node, target, match, hint)
         graph = match.within or match.pattern
         possible = {name: one for name, one in (answers or {}).items() if name == EVERY or name in classes}
         shortened = match.shortened and quirks(target.runtime).rescales and _holds_beyond_int32(occurrence, match)
@@ -201,7 +202,7 @@ def _each(
             helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=graph, hint=helps)
         if wrong:
-            helps = "" if hint or shortened or match.three_axes else _helps(occurrence, node, target, match, classes)
+            helps = "" if hint or shortened or match.kernel else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, graph, wrong, helps, shown)
             found = _with_fitting_witness(found, node.a.element) if match.zeros else found
@@ -216,9 +217,10 @@ def _holds_beyond_int32(occurrence: Occurrence, match: Match) -> bool:
     return any(not low <= end <= high for one in made for end in (one.lo, one.hi))
 
 
-_OF_THREE_AXES = {
+_OF_KERNELS = {
     MISPLACED: {EVERY: Answer("different-numbers", severities=("numbers",))},
     REORDERED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
+    NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",))},
 }
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}

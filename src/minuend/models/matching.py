@@ -83,9 +83,10 @@ or it is a conversion from another type, none of whose operands were narrow. Its
 LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
-MISPLACED, REORDERED = "misplaced", "reordered"
-"""What a runtime does of three axes: it applies a constant along the second one along the first, behind what reduces
-another one; or a subtraction goes into the sums of a depthwise convolution. See :class:`Match`."""
+MISPLACED, REORDERED, NEGATED = "misplaced", "reordered", "negated"
+"""What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
+a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
+convolution; a value less what was reduced is a negated difference, with the other zero. See :class:`Match`."""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -120,8 +121,8 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
-        three_axes: :data:`MISPLACED` or :data:`REORDERED` where the adjacent operator reads three axes, and some
-            runtimes compute it and the judged one so; else ``""``.
+        kernel: :data:`MISPLACED`, :data:`REORDERED` or :data:`NEGATED` where some runtimes compute the adjacent
+            operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -142,7 +143,7 @@ class Match:
     shortened: bool = False
     tiny: bool = False
     quantised: str = ""
-    three_axes: str = ""
+    kernel: str = ""
     within: Pattern | None = None
 
     def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do
@@ -169,7 +170,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
-    every = (_bare, _makers, _readers, _later, _chains, _quantised, _of_three_axes)
+    every = (_bare, _makers, _readers, _later, _chains, _quantised, _in_one_kernel)
     parts = (_makers, _readers, _results) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
@@ -262,26 +263,43 @@ def _holds_zeros(flow: Flow, name: str) -> bool:
     return found is not None and not found.any()
 
 
-def _of_three_axes(flow: Flow, index: int) -> Iterator[Match]:
-    """What is adjacent to the judged operator, reads three axes, and is fused with it in a way of its own."""
+def _in_one_kernel(flow: Flow, index: int) -> Iterator[Match]:
+    """What makes an operand in a kernel that does more with the judged operator than compute the two."""
     operands = flow.steps[index][1]
     for place, name in enumerate(operands):
-        others = [one for i, one in enumerate(operands) if i != place]
         for way in _single_ways(flow, name):
             made = flow.maker_of(way)
             assert made is not None
             operator, inputs, _ = flow.steps[made]
-            reduces = operator.startswith(("Reduce", "Global")) and _shape(flow, inputs[0], 3) is not None
-            kind = ""
-            if reduces and any(_lies_along_second(flow, one, inputs[0], way) for one in others):
-                kind = MISPLACED
-            elif operator == "Conv" and way == name and _is_depthwise(flow, inputs[1]):
-                kind = REORDERED
-            if kind:
+            for kernel in _kernels(flow, operands, place, way, adjacent=way == name):
                 maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
                 terms = next(_others(flow, index, operator, place))
                 pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
-                yield Match(pattern, ADJACENT, operator, three_axes=kind)
+                yield Match(pattern, ADJACENT, operator, kernel=kernel)
+
+
+def _kernels(flow: Flow, operands: Sequence[str], place: int, way: str, *, adjacent: bool) -> Iterator[str]:
+    made = flow.maker_of(way)
+    assert made is not None
+    operator, inputs, _ = flow.steps[made]
+    others = [one for i, one in enumerate(operands) if i != place]
+    if operator == "Conv":
+        if adjacent and _is_depthwise(flow, inputs[1]):
+            yield REORDERED
+    elif operator.startswith(("Reduce", "Global")):
+        if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
+            yield MISPLACED
+        sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
+        if sums and place == 1 and operands[0] not in flow.folded and _may_be_of_one_shape(flow, operands[0], way):
+            yield NEGATED
+
+
+def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
+    one, two = flow.shapes.get(first), flow.shapes.get(second)
+    if not isinstance(one, tuple) or not isinstance(two, tuple):
+        return True
+    pairs = zip(one, two, strict=False)
+    return len(one) == len(two) and all(a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
 
 
 _ONE_BY_ONE = (

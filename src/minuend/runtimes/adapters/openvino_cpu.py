@@ -102,7 +102,7 @@ has 8 elements, too, k is taken for a number of each of those; where it has not,
 with k along another axis, or with two or three axes, differs. Of three axes it applies
 a constant along the second one along the first, behind what reduces the first or the last: 28 of 32 elements of
 ``ReduceMax(x) - k`` are wrong, from 2023.3.0 on. A depthwise convolution of three axes takes a difference into its
-sums."""
+sums. ``y - ReduceMax(x)`` of one shape gives +0 for -0 less +0, as all that reduce do but logarithms of sums."""
 _SEEN = ("2026.4.1",)
 RIGHT = dict.fromkeys(("minus 0 kept", "constants kept", "less itself", "less known"), _SEEN)
 """It removes ``x - 0``, and then the wrong one of -0, but never what stands between an input and an output. Constants
