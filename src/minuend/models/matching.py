@@ -284,9 +284,9 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, way: str, *, adjac
     operator, inputs, _ = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
     if operator == "Conv":
-        if adjacent and _is_depthwise(flow, inputs[1]):
+        if adjacent and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
             yield REORDERED
-    elif operator.startswith(("Reduce", "Global")):
+    elif inputs and operator.startswith(("Reduce", "Global")):
         if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
             yield MISPLACED
         sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
@@ -302,27 +302,15 @@ def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
     return len(one) == len(two) and all(a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
 
 
-_ONE_BY_ONE = (
-    *SHAPES,
-    "Relu",
-    "Sigmoid",
-    "Clip",
-    "Sqrt",
-    "Exp",
-    "Tanh",
-    "Abs",
-    "Cast",
-    "Elu",
-    "LeakyRelu",
-    "Mul",
-    "Div",
-)
+_ONE_BY_ONE = (*SHAPES, "Relu", "Sigmoid", "Clip", "Sqrt", "Exp", "Tanh", "Abs", "Cast", "Elu", "LeakyRelu", *FACTORS)
 """Operators that runtimes fuse into what makes their operand, and with what reads their result."""
 
 
 def _single_ways(flow: Flow, name: str) -> Iterator[str]:
     """A value, and those before it that operators make it of one by one, as long as each is read once."""
-    while flow.uses(name) == 1 and (made := flow.maker_of(name)) is not None:
+    seen = set[str]()  # a model that is not valid can go round in circles
+    while flow.uses(name) == 1 and (made := flow.maker_of(name)) is not None and name not in seen:
+        seen.add(name)
         yield name
         operator, inputs, _ = flow.steps[made]
         left = [one for one in inputs if one and one not in flow.folded]
@@ -346,9 +334,7 @@ def _lies_along_second(flow: Flow, constant: str, reduced: str, result: str) -> 
         return False
     if sum(dim != 1 for dim in stored) != 1:
         return False
-    behind = (
-        len(stored) - 1 - next(i for i, dim in enumerate(stored) if dim != 1)
-    )  # axes after the one that it lies along
+    behind = next(i for i, dim in enumerate(reversed(stored)) if dim != 1)  # axes after the one that it lies along
     if not isinstance(made, tuple):
         return behind < 2
     if len(made) == 3:
