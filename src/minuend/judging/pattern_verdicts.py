@@ -187,12 +187,10 @@ def _each(
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
-        narrow = node.a.dtype in NARROW
-        of_kernel = {} if narrow else _OF_KERNELS.get(match.kernel, {})
-        answers = of_kernel if match.kernel else _measured(occurrence, node, target, match, hint)
+        answers = _measured(occurrence, node, target, match, hint)
         graph = match.within or match.pattern
         possible = {name: one for name, one in (answers or {}).items() if name == EVERY or name in classes}
-        shortened = match.shortened and quirks(target.runtime).rescales and _holds_beyond_int32(occurrence, match)
+        shortened = match.shortened and known.rescales and _holds_beyond_int32(occurrence, match)
         if shortened:
             possible |= _SHORTENED
         wrong = {name: one for name, one in possible.items() if concerns(occurrence, one)}
@@ -202,7 +200,7 @@ def _each(
             helps = "" if hint or otherwise else _helps(occurrence, node, target, match, classes)
             yield PatternVerdict("unknown", pattern=graph, hint=helps)
         if wrong:
-            helps = "" if hint or shortened or match.kernel else _helps(occurrence, node, target, match, classes)
+            helps = "" if hint or shortened else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, graph, wrong, helps, shown)
             found = _with_fitting_witness(found, node.a.element) if match.zeros else found
@@ -264,6 +262,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
     with known shapes, where both constants are vectors, or where the product is quantised as well.
     """
+    if match.kernel:
+        return {} if node.a.dtype in NARROW else _OF_KERNELS[match.kernel]
     quantised = bool(match.quantised) and quirks(target.runtime).rescales
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}

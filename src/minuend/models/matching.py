@@ -271,17 +271,16 @@ def _in_one_kernel(flow: Flow, index: int) -> Iterator[Match]:
             made = flow.maker_of(way)
             assert made is not None
             operator, inputs, _ = flow.steps[made]
-            for kernel in _kernels(flow, operands, place, way, adjacent=way == name):
+            for kernel in _kernels(flow, operands, place, made, adjacent=way == name):
                 maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
                 terms = next(_others(flow, index, operator, place))
                 pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
                 yield Match(pattern, ADJACENT, operator, kernel=kernel)
 
 
-def _kernels(flow: Flow, operands: Sequence[str], place: int, way: str, *, adjacent: bool) -> Iterator[str]:
-    made = flow.maker_of(way)
-    assert made is not None
-    operator, inputs, _ = flow.steps[made]
+def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, adjacent: bool) -> Iterator[str]:
+    """What runtimes do with an operand's maker, or one before it, in one kernel with the judged operator."""
+    operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
     if operator == "Conv":
         if adjacent and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
@@ -489,7 +488,7 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
         return WITHIN
     if form != ADJACENT or operator not in LINEAR or flow.uses(name) == 1:
         return form
-    if _quantises(flow) and _is_scaled(flow, name, operator):  # each reader gets a copy of what makes the value
+    if _is_copied(flow, name, operator):
         return form
     # A root, or a mean of squares, that is part of a normalisation is no reader once that is one operator.
     gone = ["Sqrt"]
@@ -498,13 +497,13 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
     return SHARED if len(others) > 1 or name in flow.outputs else form
 
 
-def _is_scaled(flow: Flow, name: str, operator: str) -> bool:
+def _is_copied(flow: Flow, name: str, operator: str) -> bool:
     """Whether a graph that quantises has a copy of what makes a value for each of its readers.
 
     It has so of a constant factor, divisor or dividend; and next to sums of a constant less a value, which is a product
     and a sum to a runtime.
     """
-    if (made := flow.maker_of(name)) is None or not _with_constant(flow, made):
+    if not _quantises(flow) or (made := flow.maker_of(name)) is None or not _with_constant(flow, made):
         return False
     maker, (first, second), _ = flow.steps[made]
     place = 0 if maker == "Sub" else int(second in flow.folded)
@@ -546,8 +545,8 @@ def _levels_of(flow: Flow, name: str, operator: str) -> str:
     """
     if operator not in LINEAR:
         return ""
-    quantised = _quantises(flow) and _is_scaled(flow, name, operator)
-    return LEVELS if quantised or any(_goes_along(flow, name, i) for i in flow.readers_of(name)) else ""
+    along = any(_goes_along(flow, name, i) for i in flow.readers_of(name))
+    return LEVELS if along or _is_copied(flow, name, operator) else ""
 
 
 def _is_square(flow: Flow, name: str) -> bool:
