@@ -5,7 +5,7 @@
     python tools/judge_graphs.py --runtime openvino-cpu --isa avx2             # as on a processor without more
     python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
     python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
-    python tools/judge_graphs.py --ranks                                       # operators of two to five axes
+    python tools/judge_graphs.py --ranks                                       # a chain of two to five axes
     python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
 
@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, helper
-from random_graphs import Drawn, Value, draw, extended, of_any_rank, of_open_inputs
+from random_chains import of_any_rank
+from random_graphs import Drawn, Value, draw, extended, of_open_inputs
 from truth import (
     ANY,
     DIFFERENT,
@@ -248,7 +249,7 @@ def main() -> int:
     )
     parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
     parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
-    parser.add_argument("--ranks", action="store_true", help="judge single operators of two to five axes")
+    parser.add_argument("--ranks", action="store_true", help="judge one or two operators of two to five axes")
     parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
     parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")

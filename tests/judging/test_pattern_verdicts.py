@@ -1207,6 +1207,35 @@ def test_a_layer_normalisation_ends_with_a_product_and_a_sum_on_openvino(bias, o
 
 
 @pytest.mark.parametrize(
+    ("between", "different"),
+    [
+        ("m = Neg(n)", True),
+        ("m = Mul(n, half)", True),
+        ("h = Div(n, half) m = Neg(h)", True),
+        ("h = Identity(n) m = Neg(h)", True),
+        ("m = Abs(n)", False),
+        ("m = Relu(n)", False),
+    ],
+)
+@pytest.mark.parametrize("operands", ["m, k", "k, m", "m, z"])
+def test_a_negation_and_exact_products_join_the_product_that_a_layer_normalisation_ends_with(
+    between, operands, different
+):
+    rows = (", ".join(str(0.9 + (7 * i % 16) / step) for i in range(16)) for step in (31, 7))
+    stored = ", ".join(f"float[16] {name} = {{{row}}}" for name, row in zip("sk", rows, strict=True))
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[4,8,16] x, float[4,8,16] z) => (float[4,8,16] y)
+        <{stored}, float half = {{0.5}}> {{ n = LayerNormalization(x, s) {between} y = Sub({operands}) }}"""
+    assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers" if different else "ok"]
+    assert verdicts(text, ONNXRUNTIME) == ["ok"]
+    fed = [
+        np.random.default_rng(seed).standard_normal((4, 8, 16)).astype(np.float32)
+        for seed in range(1 + ("z" in operands))
+    ]
+    isolated = text.replace("m =", "t =").replace("y = Sub", "m = Max(t, t) y = Sub")
+    assert np.array_equal(on_openvino(text, *fed), on_openvino(isolated, *fed)) is not different
+
+
+@pytest.mark.parametrize(
     ("bias", "operands", "verdict"),
     [
         (", b", "m, k", "different-numbers"),
@@ -1239,6 +1268,9 @@ REDUCED = {  # the graph, the constant's shape, and whether openvino applies it 
     "two axes": ("m = ReduceMax <axes: ints = [0, 2]> (x) y = Sub(m, k)", "8,1", False),
     "a mean of everything": ("m = GlobalAveragePool(x) y = Sub(m, k)", "8,1", True),
     "an operator between": ("m = ReduceMax <axes: ints = [2]> (x) r = Relu(m) y = Sub(r, k)", "8,1", True),
+    "a negation between": ("m = GlobalMaxPool(x) r = Neg(m) y = Sub(r, k)", "8,1", True),
+    "two operators between": ("m = GlobalMaxPool(x) r = Round(m) h = HardSwish(r) y = Sub(k, h)", "8,1", True),
+    "an operator between that is no part": ("m = GlobalMaxPool(x) r = Floor(m) y = Sub(r, k)", "8,1", False),
     "another reader": ("m = ReduceMax <axes: ints = [2]> (x) d = Sub(m, k) e = Exp(m) y = Add(d, e)", "8,1", False),
 }
 
@@ -1286,6 +1318,11 @@ def test_a_value_less_what_was_reduced_is_a_negated_difference_on_openvino(body,
     [
         ("8,1,3", "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) y = Sub(m, z)", "different-numbers"),
         ("8,1,3", "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) y = Sub(z, m)", "different-numbers"),
+        (
+            "8,1,3",
+            "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) r = Neg(m) y = Sub(r, z)",
+            "different-numbers",
+        ),
         ("8,1,3", "m = Conv <group: int = 8, pads: ints = [1, 1]> (x, w) r = Relu(m) y = Sub(r, z)", "ok"),
         ("8,8,3", "m = Conv <pads: ints = [1, 1]> (x, w) y = Sub(m, z)", "ok"),
     ],

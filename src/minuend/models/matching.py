@@ -230,6 +230,8 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                                 tiny=tiny, rescaled=rescaled, shortened=shortened, quantised=quantised)  # fmt: skip
                     if operator in _LAST_PARTS:
                         yield from _of_last_part(flow, index, place, form, source, pattern)
+            if operator in _SCALING:
+                yield from _of_scaled_last_part(flow, index, place, form, source)
 
 
 _LAST_PARTS = {"LayerNormalization": True, "ConvTranspose": False}
@@ -257,6 +259,23 @@ def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, wi
             yield Match(pattern, stands, operator, factors=factors, within=within)
 
 
+_SCALING = ("Neg", *FACTORS)
+"""Operators that runtimes join with a product or a sum before them."""
+
+
+def _of_scaled_last_part(flow: Flow, index: int, place: int, form: str, source: str) -> Iterator[Match]:
+    """The same, where negations and products with constants stand between the operator and the judged one."""
+    for name, passed in _single_ways(flow, source):
+        made = flow.maker_of(name)
+        assert made is not None
+        operator, inputs, outputs = flow.steps[made]
+        if operator in _LAST_PARTS and passed <= {*_SCALING, *SHAPES}:
+            maker = Op("Neg", (_adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs))),))
+            terms = next(_others(flow, index, operator, place))
+            within = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+            yield from _of_last_part(flow, index, place, form, name, within)
+
+
 def _holds_zeros(flow: Flow, name: str) -> bool:
     """Whether a stored value holds zeros alone."""
     found = flow.elements(name) if name in flow.constants else None
@@ -267,23 +286,26 @@ def _in_one_kernel(flow: Flow, index: int) -> Iterator[Match]:
     """What makes an operand in a kernel that does more with the judged operator than compute the two."""
     operands = flow.steps[index][1]
     for place, name in enumerate(operands):
-        for way in _single_ways(flow, name):
+        for way, passed in _single_ways(flow, name):
             made = flow.maker_of(way)
             assert made is not None
             operator, inputs, _ = flow.steps[made]
-            for kernel in _kernels(flow, operands, place, made, adjacent=way == name):
+            for kernel in _kernels(flow, operands, place, made, scaled=passed <= {*_SCALING, *SHAPES}):
                 maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
                 terms = next(_others(flow, index, operator, place))
                 pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
                 yield Match(pattern, ADJACENT, operator, kernel=kernel)
 
 
-def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, adjacent: bool) -> Iterator[str]:
-    """What runtimes do with an operand's maker, or one before it, in one kernel with the judged operator."""
+def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, scaled: bool) -> Iterator[str]:
+    """What runtimes do with an operand's maker, or one before it, in one kernel with the judged operator.
+
+    ``scaled`` says whether nothing but products with constants stands between the two.
+    """
     operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
     if operator == "Conv":
-        if adjacent and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
+        if scaled and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
             yield REORDERED
     elif inputs and operator.startswith(("Reduce", "Global")):
         if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
@@ -301,20 +323,28 @@ def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
     return len(one) == len(two) and all(a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
 
 
-_ONE_BY_ONE = (*SHAPES, "Relu", "Sigmoid", "Clip", "Sqrt", "Exp", "Tanh", "Abs", "Cast", "Elu", "LeakyRelu", *FACTORS)
+_ONE_BY_ONE = frozenset((
+    *SHAPES, *LINEAR, "Abs", "Cast", "Clip", "Elu", "Exp", "Gelu", "HardSwish", "LeakyRelu", "Mish", "PRelu", "Relu",
+    "Round", "Sigmoid", "Sqrt", "Sum", "Tanh",
+))  # fmt: skip
 """Operators that runtimes fuse into what makes their operand, and with what reads their result."""
 
 
-def _single_ways(flow: Flow, name: str) -> Iterator[str]:
-    """A value, and those before it that operators make it of one by one, as long as each is read once."""
+def _single_ways(flow: Flow, name: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """A value, and those before it that operators make it of one by one, as long as each is read once.
+
+    Yields each with the operators that stand behind it.
+    """
     seen = set[str]()  # a model that is not valid can go round in circles
+    passed = frozenset[str]()
     while flow.uses(name) == 1 and (made := flow.maker_of(name)) is not None and name not in seen:
         seen.add(name)
-        yield name
+        yield name, passed
         operator, inputs, _ = flow.steps[made]
         left = [one for one in inputs if one and one not in flow.folded]
         if operator not in _ONE_BY_ONE or len(left) != 1:
             return
+        passed |= {operator}
         (name,) = left
 
 
