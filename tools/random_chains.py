@@ -84,7 +84,7 @@ class _Chain:
     def _model(self, nodes: Sequence[NodeProto], inputs: Sequence[Any], ends: Sequence[str]) -> ModelProto:
         results = [helper.make_tensor_value_info(name, self._kind, None) for name in ends]
         graph = helper.make_graph(nodes, "drawn", inputs, results, self.stored)
-        return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
+        return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)])
 
     def _operator(self) -> None:
         rows = list(_rows(self.shape, self.source)) if len(self.shape) > 1 else [(name, {}, ()) for name in UNARY]
@@ -130,6 +130,20 @@ def _dims(value: Value, open_: str) -> list[int | str]:
     return [f"{value.name}_{i}" if i < count and size > 1 else size for i, size in enumerate(value.shape)]
 
 
+def _of_no_effect(shape: tuple[int, ...]) -> Iterator[Row]:
+    """Operators that leave a value as it is, or pick some of its elements."""
+    last, one = len(shape) - 1, np.ones(shape[1:2])
+    start, end, axis = (np.array([number]) for number in (0, (1 << 63) - 1, last))
+    yield "Slice", {}, (start, end, axis)
+    yield "Pad", {}, (np.zeros(2 * len(shape), np.int64),)
+    yield from ((name, {}, ()) for name in ("Max", "Mean", "Sum"))
+    yield "Concat", {"axis": last}, ()
+    yield "ReduceSum", {"noop_with_empty_axes": 1}, ()
+    yield from (("Gather", {"axis": last}, (indices,)) for indices in (np.arange(shape[-1]), start, start[0]))
+    yield from ((name, {}, (one[0],)) for name in ("Mul", "Div"))
+    yield from ((name, {}, (one[0] - 1,)) for name in ("Add", "Sub"))
+
+
 def _rows(shape: tuple[int, ...], source: np.random.Generator) -> Iterator[Row]:
     """Operators that take a shape, with their attributes and constants."""
     count, channels, last, space = len(shape), shape[1], shape[-1], len(shape) - 2
@@ -148,6 +162,7 @@ def _rows(shape: tuple[int, ...], source: np.random.Generator) -> Iterator[Row]:
         (f"Reduce{part}", {"keepdims": int(source.integers(2))}, (np.array([axis]),))
         for part in ("Mean", "Max", "Min", "Sum", "L2", "SumSquare", "Prod", "LogSumExp")
     )
+    yield from _of_no_effect(shape)
     yield "Transpose", {"perm": source.permutation(count).tolist()}, ()
     yield from ((name, {}, (real(*(channels if i == 1 else 1 for i in range(1, count))),)) for name in ("Mul", "Div"))
     yield "PRelu", {}, (real(channels, *(1,) * space),)

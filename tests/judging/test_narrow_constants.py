@@ -87,7 +87,7 @@ def test_the_reason_names_the_node_before_and_the_rounding_that_is_left_out():
         (["d = Sub(w, p)", "e = Exp(d)", "c = Add(e, x)"], DIFFERENT, DIFFERENT),
         (["m = Mul(w, k)", "t = Transpose(m)", "c = Sub(t, p)"], DIFFERENT, DIFFERENT),
         (["m = Mul(w, k)", "t = Relu(m)", "c = Sub(t, p)"], DIFFERENT, DIFFERENT),
-        (["m = Mul(w, k)", "t = Concat(m)", "c = Sub(t, p)"], UNKNOWN, UNKNOWN),
+        (["m = Mul(w, k)", "t = Concat(m)", "c = Sub(t, p)"], DIFFERENT, DIFFERENT),  # of one value
         (["m = Mul(w, k)", "t = Reshape(m, shape)", "c = Sub(t, p)"], UNKNOWN, UNKNOWN),
         (["m = Sigmoid(w)", "t = Where(on, m, p)", "c = Sub(t, p)"], UNKNOWN, UNKNOWN),
         (["c = Sub(w, p)"], OK, OK),

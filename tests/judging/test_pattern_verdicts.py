@@ -1206,6 +1206,83 @@ def test_a_layer_normalisation_ends_with_a_product_and_a_sum_on_openvino(bias, o
         assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not different, dims
 
 
+NO_EFFECT = (
+    "m = Slice(n, zero, last, three)",
+    "m = Slice(n, zero, sixteen, three)",
+    "m = Pad(n, zeros)",
+    "m = Concat <axis: int = 1> (n)",
+    "m = Split <axis: int = 1> (n)",
+    "m = Mean(n)",
+    "m = Gather <axis: int = 2> (n, count)",
+    "m = ReduceSum <keepdims: int = 1, noop_with_empty_axes: int = 1> (n)",
+    "m = Add(n, nothing)",
+    "m = Sub(n, nothing)",
+    "m = Mul(n, one)",
+    "m = Div(n, ones)",
+)
+"""Nodes that leave their operand as it is."""
+SOME_EFFECT = (
+    "m = Slice(n, zero, last, three, two)",
+    "m = Slice(n, zero, four, three)",
+    "m = Pad(n, pads)",
+    "m = Concat <axis: int = 1> (n, n)",
+    "m = Gather <axis: int = 3> (n, count)",
+    "m = Max(n, f)",
+)
+STORED = """<int64[1] zero = {0}, int64[1] last = {9223372036854775807}, int64[1] sixteen = {16}, int64[1] three = {3},
+    int64[8] zeros = {0, 0, 0, 0, 0, 0, 0, 0}, int64[8] pads = {0, 0, 0, 0, 0, 0, 0, 1}, int64[1] four = {4},
+    int64[4] count = {0, 1, 2, 3}, int64[1] two = {2}, float one = {1}, float[4,1,1] ones = {1, 1, 1, 1},
+    float nothing = {0}, float[4,1,1] k = {0.3, -0.7, 1.9, 0.03}, float f = {1.7}>"""
+
+
+BATCH_NORMAL = "n = BatchNormalization(x, b, k4, k4, b)"
+
+
+@pytest.mark.parametrize(
+    ("dims", "made"), [("8,4,4,16", "n = Mul(x, f)"), ("8,4,4,16", BATCH_NORMAL), ("a,4,4,16", BATCH_NORMAL)]
+)
+@pytest.mark.parametrize("between", [*NO_EFFECT, *SOME_EFFECT])
+def test_what_has_no_effect_between_two_nodes_is_not_there(between, made, dims):
+    """Exporters write slices up to the largest number; openvino joins what stands before and behind them."""
+    channels = "float[4] b = {0.5, 1.1, 0.9, 1.4}, float[4] k4 = {0.3, -0.7, 1.9, 0.03}>"
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{dims}] x) => (float[] y)
+        {STORED.replace("f = {1.7}>", "f = {1.7}, " + channels)} {{ {made} {between} y = Sub(m, k) }}"""
+    if between in SOME_EFFECT and "Concat" in between:
+        text = text.replace("Sub(m, k)", "Sub(m, f)")
+    different = between in NO_EFFECT and not (dims[0] == "a" and ("sixteen" in between or "Gather" in between))
+    assert verdicts(text, OPENVINO, hint="f32")[-1] == ("different-numbers" if different else "ok")
+    assert verdicts(text, ONNXRUNTIME)[-1] == "ok"
+    x = np.random.default_rng(0).standard_normal((8, 4, 4, 16)).astype(np.float32)
+    isolated = text.replace("m = ", "t = ").replace("y = Sub", "m = Max(t, t) y = Sub")
+    assert np.array_equal(*(on_openvino(one, x) for one in (text, isolated))) is not different
+
+
+@pytest.mark.parametrize(
+    ("between", "operands", "different"),
+    [
+        ("m = Gather <axis: int = 3> (n, count)", "m, f", True),
+        ("m = Gather <axis: int = 0> (n, where)", "m, f", True),
+        ("m = Gather <axis: int = 0> (n, where)", "f, m", False),
+        ("m = DepthToSpace <blocksize: int = 2> (n)", "m, f", True),
+        ("m = DepthToSpace <blocksize: int = 2> (n)", "m, z", False),
+        ("m = Gather <axis: int = 3> (n, count)", "m, k", False),
+        ("m = GatherND(n, rows)", "m, f", False),
+        ("m = SpaceToDepth <blocksize: int = 2> (n)", "m, f", False),
+    ],
+)
+def test_a_number_is_subtracted_before_elements_are_gathered_on_openvino(between, operands, different):
+    shapes = [(8, 4, 4, 16), *([(8, 1, 8, 32)] if "z" in operands else [])]
+    inputs = ", float[8,1,8,32] z" if "z" in operands else ""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[8,4,4,16] x{inputs}) => (float[] y)
+        {STORED[:-1]}, int64 where = {{2}}, int64[1,1] rows = {{1}}>
+        {{ n = Mul(x, f) {between} y = Sub({operands}) }}"""
+    assert verdicts(text, OPENVINO, hint="f32") == ["different-numbers" if different else "ok"]
+    assert verdicts(text, ONNXRUNTIME) == ["ok"]
+    fed = [np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in shapes]
+    isolated = text.replace("m = ", "t = ").replace("y = Sub", "m = Max(t, t) y = Sub")
+    assert np.array_equal(*(on_openvino(one, *fed) for one in (text, isolated))) is not different
+
+
 @pytest.mark.parametrize(
     ("between", "different"),
     [

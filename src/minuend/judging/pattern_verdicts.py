@@ -263,7 +263,7 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     with known shapes, where both constants are vectors, or where the product is quantised as well.
     """
     if match.kernel:
-        return {} if node.a.dtype in NARROW else _OF_KERNELS[match.kernel]
+        return {} if node.a.dtype == "float16" else _OF_KERNELS[match.kernel]
     quantised = bool(match.quantised) and quirks(target.runtime).rescales
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}

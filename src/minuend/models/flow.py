@@ -29,6 +29,14 @@ DRAWN = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "Random
 OF_SHAPES = ("Shape", "Size")
 """Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
 
+_OF_NO_EFFECT = frozenset((
+    "Div", "Gather", "Mul", "Pad", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "Slice",
+))  # fmt: skip
+"""Operators that can leave a value as it is, if the result has its shape."""
+
+_TO_THE_END, _FEW = (1 << 31) - 1, 4096
+"""Ends of a slice from which on exporters mean all that there is; and the elements of a constant that is looked at."""
+
 _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": (1, 3)}
 """From which input to which an operator hands numbers on, where that is not the first alone."""
 
@@ -164,7 +172,38 @@ class Flow:
         if operator == "Cast":
             kinds = [self.dtypes.get(name) for name in (inputs[0], outputs[0])]
             return kinds[0] is not None and kinds[0] == kinds[1]
-        return operator in ("Identity", "Dropout")
+        return operator in ("Identity", "Dropout") or self._changes_nothing(operator, inputs, outputs)
+
+    def _changes_nothing(self, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
+        """Whether a node leaves its operand as it is by its constants and shapes: runtimes remove it."""
+        value, *others = inputs
+        if operator in ("Concat", "Max", "Min", "Mean", "Split"):
+            return len(inputs) == len(outputs) == 1
+        if operator == "Slice" and self._are(others[:1], 0) and self._are(others[1:2], _TO_THE_END, 1 << 63):
+            return all(self._are([steps], 1) for steps in others[3:] if steps)
+        dims = self.shapes.get(value)
+        if operator not in _OF_NO_EFFECT or dims is None or dims != self.shapes.get(outputs[0]):
+            return False
+        if operator in ("Slice", "Gather") and not self._is_known(value):
+            return False
+        if operator in ("Slice", "Pad"):
+            return not others or self._are(others[:1], 0)
+        if operator == "Gather":
+            picked = self._few(others[0]) if others else None
+            return picked is not None and picked.tolist() == list(range(picked.size))
+        if operator in ("Mul", "Div"):
+            return self._are(others, 1) or (operator == "Mul" and self._are([value], 1))
+        return True
+
+    def _are(self, names: Sequence[str], least: int, most: int | None = None) -> bool:
+        """Whether there is a stored value of few elements, each of them a number, or from one to another."""
+        found = self._few(names[0]) if names else None
+        end = least if most is None else most
+        return found is not None and found.dtype.kind in "iuf" and bool(((found >= least) & (found <= end)).all())
+
+    def _few(self, name: str) -> Array | None:
+        """The elements of a stored value that has few."""
+        return self.elements(name) if name in self.constants and 0 < self.sizes.get(name, 0) <= _FEW else None
 
     def maker_of(self, name: str) -> int | None:
         """The number of the node that makes a value; ``None`` for inputs and stored values."""
@@ -300,7 +339,15 @@ class Flow:
 
     def _kind(self, index: int) -> str:
         operator, inputs, _ = self.steps[index]
-        return DOUBLED if operator == "Add" and len(inputs) == 2 and inputs[0] == inputs[1] else operator
+        if operator == "Add" and len(inputs) == 2 and inputs[0] == inputs[1]:
+            return DOUBLED
+        return "Identity" if operator in ("Add", "Sub") and self._adds_nothing(index) else operator
+
+    def _adds_nothing(self, index: int) -> bool:
+        """Whether a node adds or subtracts zeros, which runtimes remove."""
+        _, inputs, outputs = self.steps[index]
+        dims = self.shapes.get(inputs[0])
+        return self._are(inputs[1:], 0) and dims is not None and dims == self.shapes.get(outputs[0])
 
     def _handed_on(self, index: int) -> Sequence[str]:
         """The inputs whose numbers a node that only moves or picks them hands on: not those that say where to."""

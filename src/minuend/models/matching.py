@@ -207,7 +207,8 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
     plain, places = flow.plain
     itself = len(set(plain.steps[places[index]][1])) == 1
     for place, name in enumerate(operands):
-        for form, source in _moved(flow, name, flow.before):
+        scalar = all(flow.sizes.get(one) == 1 and one in flow.folded for one in operands if one != name)
+        for form, source in _moved(flow, name, flow.before, _MOVED_ALONG if scalar else ()):
             if (made := flow.maker_of(source)) is None or source in flow.constants:
                 continue
             if source in flow.folded:
@@ -259,6 +260,9 @@ def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, wi
             yield Match(pattern, stands, operator, factors=factors, within=within)
 
 
+_ALL_PRODUCTS = "BatchNormalization"
+"""An operator that is a product and a sum, so that it is measured as a whole."""
+
 _SCALING = ("Neg", *FACTORS)
 """Operators that runtimes join with a product or a sum before them."""
 
@@ -269,10 +273,16 @@ def _of_scaled_last_part(flow: Flow, index: int, place: int, form: str, source: 
         made = flow.maker_of(name)
         assert made is not None
         operator, inputs, outputs = flow.steps[made]
-        if operator in _LAST_PARTS and passed <= {*_SCALING, *SHAPES}:
-            maker = Op("Neg", (_adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs))),))
-            terms = next(_others(flow, index, operator, place))
-            within = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+        if operator not in (*_LAST_PARTS, _ALL_PRODUCTS) or not passed <= {*_SCALING, *SHAPES}:
+            continue
+        maker = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs)))
+        terms = next(_others(flow, index, operator, place))
+        alone, within = (
+            _judged(flow, index, (*terms[:place], one, *terms[place + 1 :])) for one in (maker, Op("Neg", (maker,)))
+        )
+        if operator == _ALL_PRODUCTS:
+            yield Match(alone, form, operator, within=within)
+        else:
             yield from _of_last_part(flow, index, place, form, name, within)
 
 
@@ -826,11 +836,16 @@ def _are_one(flow: Flow, first: int, second: int) -> bool:
     return joined and _is_linear(flow, first) and _is_linear(flow, second)
 
 
-def _moved(flow: Flow, name: str, follow: Callable[[str, Collection[str]], Iterable[str]]) -> Iterator[tuple[str, str]]:
-    """A value, and what it was before, or is after, operators that only move it or keep it in as many bits."""
+def _moved(
+    flow: Flow, name: str, follow: Callable[[str, Collection[str]], Iterable[str]], more: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """A value, and what it was before, or is after, operators that only move it or keep it in as many bits.
+
+    ``more`` names further operators that move it.
+    """
     yield ADJACENT, name
     gone = list(follow(name, _GONE))
-    for other in follow(name, KEEPING if flow.dtypes.get(name) in NARROW else SHAPES):
+    for other in follow(name, KEEPING if flow.dtypes.get(name) in NARROW else (*SHAPES, *more)):
         # Operators that end in the shape they began with may be removed.
         same = other in gone or flow.shapes.get(name) == flow.shapes.get(other)
         yield ADJACENT if same else THROUGH, other
@@ -838,6 +853,9 @@ def _moved(flow: Flow, name: str, follow: Callable[[str, Collection[str]], Itera
 
 _FOLDED_ALIKE = ("Identity", "Transpose", "Neg", "Abs", "Relu", "Max", "Min")
 """Operators through which folded constants were seen to keep more bits than their type has; others may round them."""
+
+_MOVED_ALONG = ("DepthToSpace", "Gather", "ReverseSequence")
+"""Operators before which runtimes compute what reads their result alone and has a number as its other operand."""
 
 _GONE = ("Identity", "Dropout", "Expand")
 """Operators that runtimes remove, or carry out behind what follows."""
