@@ -8,7 +8,7 @@
 of an environment that holds the release; NumPy and the runtime are all that it needs. ``--graphs looked-up`` measures
 what models look up, most often first, until the time is over: what is then not measured stays unknown, and so the file
 says. ``--graphs doubtful`` queries again, with more numbers, what is fine as measured and deviates on another release:
-few numbers show some deviations.
+few numbers show some deviations. With ``--types`` it queries what is fine of these types, too.
 """
 
 from __future__ import annotations
@@ -120,8 +120,12 @@ def measure_chosen(runtime: str, python: str | None, folder: Path, chosen: Chose
     return path
 
 
-def measure_doubtful(runtime: str, python: str | None, folder: Path) -> Path:
-    """Query a release again with what is fine as measured and deviates on another release; return the file written."""
+def measure_doubtful(runtime: str, python: str | None, folder: Path, types: Collection[str] = ()) -> Path:
+    """Query a release again with what is fine as measured and deviates on another release, or has one of some types.
+
+    Returns:
+        The file written.
+    """
     start = time.monotonic()
     with Runtime(runtime, python) as queried:
         path = folder / f"{queried.name}@{queried.release}.json"
@@ -131,7 +135,9 @@ def measure_doubtful(runtime: str, python: str | None, folder: Path) -> Path:
         rows = [
             (key, case)
             for key, case in pattern_cases.rows_for(queried)
-            if key in deviating and key in target.table.cells and not _deviates(target.table.cells[key])
+            if key in target.table.cells
+            and not _deviates(target.table.cells[key])
+            and (key in deviating or key.dtype in types)
         ]
         found = pattern_answers.query(queried, rows, draws=_DRAWS)
     _write(_with_cells(target, queried, found), path)
@@ -246,7 +252,7 @@ def main() -> None:
         measure_chosen(given.runtime, given.python, given.output, Chosen(given.models, given.minutes, given.isa))
         return
     if given.graphs == DOUBTFUL:
-        measure_doubtful(given.runtime, given.python, given.output)
+        measure_doubtful(given.runtime, given.python, given.output, given.types)
         return
     lines = given.patterns.read_text("utf-8").splitlines() if given.patterns else ()
     patterns = {(dtype, pattern) for dtype, pattern, *_ in (line.split("\t") for line in lines)}

@@ -18,6 +18,7 @@ from minuend.models.flow import KEEPING
 from minuend.models.matching import (
     ADJACENT,
     CONVERTED,
+    CUT_OFF,
     EDGE,
     ENDS,
     FACTORS,
@@ -219,6 +220,7 @@ _OF_KERNELS = {
     MISPLACED: {EVERY: Answer("different-numbers", severities=("numbers",))},
     REORDERED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
     NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",))},
+    CUT_OFF: {"rounds": Answer("different-numbers", severities=("rounding",), ulps=1)},
 }
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
@@ -260,10 +262,12 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     """What was measured of a match, or ``None``.
 
     Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
-    with known shapes, where both constants are vectors, or where the product is quantised as well.
+    with known shapes, where both constants are vectors, or where the product is quantised as well. A shape that nothing
+    is known of can be known to a runtime.
     """
     if match.kernel:
-        return {} if node.a.dtype == "float16" else _OF_KERNELS[match.kernel]
+        in_float16 = node.a.dtype == "float16" and match.kernel != NEGATED  # which is computed in float32 there
+        return {} if in_float16 else _OF_KERNELS[match.kernel]
     quantised = bool(match.quantised) and quirks(target.runtime).rescales
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}
@@ -273,7 +277,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     if found is not None and quirks(target.runtime).swaps_zeros and _is_extreme(occurrence, node, match):
         found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
-    if found is None or not occurrence.dynamic or not (quantised or shifted):
+    unknown = any(one.shape is None for one in node.operands)
+    if found is None or not occurrence.dynamic or not (quantised or shifted or unknown):
         return found
     return joined(found, target.table.find(match, node.a.dtype, False, hint) or {})
 

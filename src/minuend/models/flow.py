@@ -341,11 +341,13 @@ class Flow:
         operator, inputs, _ = self.steps[index]
         if operator == "Add" and len(inputs) == 2 and inputs[0] == inputs[1]:
             return DOUBLED
-        return "Identity" if operator in ("Add", "Sub") and self._adds_nothing(index) else operator
+        return "Identity" if self.adds_nothing(index) else operator
 
-    def _adds_nothing(self, index: int) -> bool:
+    def adds_nothing(self, index: int) -> bool:
         """Whether a node adds or subtracts zeros, which runtimes remove."""
-        _, inputs, outputs = self.steps[index]
+        operator, inputs, outputs = self.steps[index]
+        if operator not in ("Add", "Sub"):
+            return False
         dims = self.shapes.get(inputs[0])
         return self._are(inputs[1:], 0) and dims is not None and dims == self.shapes.get(outputs[0])
 

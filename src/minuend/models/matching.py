@@ -83,10 +83,12 @@ or it is a conversion from another type, none of whose operands were narrow. Its
 LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
-MISPLACED, REORDERED, NEGATED = "misplaced", "reordered", "negated"
+MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
-convolution; a value less what was reduced is a negated difference, with the other zero. See :class:`Match`."""
+convolution; a value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was
+reduced and a constant of one number or along one axis, it cuts the result off and does not round it. See
+:class:`Match`."""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -121,8 +123,8 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
-        kernel: :data:`MISPLACED`, :data:`REORDERED` or :data:`NEGATED` where some runtimes compute the adjacent
-            operator and the judged one so; else ``""``.
+        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED` or :data:`CUT_OFF` where some runtimes compute
+            the adjacent operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -214,6 +216,8 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             if source in flow.folded:
                 yield from _folded_makers(flow, index, place, form, source)
                 continue
+            if _join_exactly(flow, index, made):
+                continue
             operator, inputs, outputs = flow.steps[made]
             beyond = (flow.maker_of(one) for one in inputs if one not in flow.folded)
             stands = _stands(flow, source, operator, form, beyond)
@@ -235,7 +239,10 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                 yield from _of_scaled_last_part(flow, index, place, form, source)
 
 
-_LAST_PARTS = {"LayerNormalization": True, "ConvTranspose": False}
+_LAST_PARTS = {
+    "LayerNormalization": True,
+    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm", "InstanceNormalization"), False),
+}
 """Operators whose third input is a bias that is added last, and whether the second one is a factor before that."""
 
 
@@ -300,26 +307,28 @@ def _in_one_kernel(flow: Flow, index: int) -> Iterator[Match]:
             made = flow.maker_of(way)
             assert made is not None
             operator, inputs, _ = flow.steps[made]
-            for kernel in _kernels(flow, operands, place, made, scaled=passed <= {*_SCALING, *SHAPES}):
+            for kernel in _kernels(flow, operands, place, made, linear=passed <= {*LINEAR, *SHAPES}):
                 maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
                 terms = next(_others(flow, index, operator, place))
                 pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
                 yield Match(pattern, ADJACENT, operator, kernel=kernel)
 
 
-def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, scaled: bool) -> Iterator[str]:
+def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, linear: bool) -> Iterator[str]:
     """What runtimes do with an operand's maker, or one before it, in one kernel with the judged operator.
 
-    ``scaled`` says whether nothing but products with constants stands between the two.
+    ``linear`` says whether nothing but products and sums with constants stands between the two.
     """
     operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
     if operator == "Conv":
-        if scaled and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
+        if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
             yield REORDERED
     elif inputs and operator.startswith(("Reduce", "Global")):
         if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
             yield MISPLACED
+        if flow.dtypes.get(way) == "bfloat16" and all(_lies_along_one(flow, one) for one in others):
+            yield CUT_OFF
         sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
         if sums and place == 1 and operands[0] not in flow.folded and _may_be_of_one_shape(flow, operands[0], way):
             yield NEGATED
@@ -383,6 +392,12 @@ def _lies_along_second(flow: Flow, constant: str, reduced: str, result: str) -> 
     if len(made) == 2:
         return (behind == 0 and made == dims[:2] and dims[0] != 1) or (behind == 1 and made == dims[1:])
     return False
+
+
+def _lies_along_one(flow: Flow, constant: str) -> bool:
+    """Whether a constant has one number, or one for each place along one axis, as far as is known."""
+    stored = flow.shapes.get(constant)
+    return constant in flow.folded and (not isinstance(stored, tuple) or sum(dim != 1 for dim in stored) <= 1)
 
 
 def _is_depthwise(flow: Flow, weights: str) -> bool:
@@ -491,6 +506,8 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
         return
     for form, name in _moved(flow, result, flow.after):
         for i in flow.readers_of(name):
+            if _join_exactly(flow, index, i):
+                continue
             operator, inputs, outputs = flow.steps[i]
             beyond = (node for one in outputs for node in flow.readers_of(one))
             stands = _stands(flow, name, operator, form, beyond)
@@ -507,6 +524,13 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                     pattern = reader.with_result(_judged(flow, index, terms))
                     yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors,
                                 tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
+
+
+def _join_exactly(flow: Flow, index: int, other: int) -> bool:
+    """Whether the judged node and a linear one round alike together, since the constant of one of them is 0."""
+    if flow.steps[other][0] not in LINEAR or _narrow(flow, flow.steps[index][2][0]):
+        return False
+    return flow.adds_nothing(index) or (flow.adds_nothing(other) and _with_constant(flow, index))
 
 
 def _as_alone(operator: str, stands: str) -> bool:
