@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, helper
-from random_graphs import UNARY, Drawn, Value
+from random_graphs import INTEGER_UNARY, UNARY, Drawn, Value
 from truth import Array, data_number
 
 from minuend.core.elements import TYPES
 
 RANKS: tuple[tuple[int, ...], ...] = ((8, 16), (4, 8, 16), (2, 8, 4, 16), (2, 3, 4, 5, 6))
 """Shapes of the first input. Releases are measured with four axes alone."""
-DTYPES = ("float32",) * 8 + ("float16",) * 3 + ("bfloat16",) * 2 + ("float64",)
+DTYPES = ("float32",) * 9 + ("float16",) * 4 + ("bfloat16",) * 2 + ("float64", "int8", "uint8", "int32", "int64")
+OF_INTEGERS = frozenset((
+    *INTEGER_UNARY, "Add", "Concat", "Div", "Gather", "MatMul", "Max", "Min", "Mul", "Pad", "ReduceMax", "ReduceMin",
+    "ReduceProd", "ReduceSum", "ReduceSumSquare", "Slice", "Sub", "Transpose",
+))  # fmt: skip
+"""Operators that take integers."""
 OPEN = ("none", "none", "none", "first", "all")
 """Which dims of inputs are open."""
 
@@ -68,7 +73,8 @@ class _Chain:
         names = [node.output[0] for node in self.nodes]
         ends = names[-1:]
         if count == 1 and self.source.random() < 0.3:
-            self._add(UNARY[int(self.source.integers(len(UNARY)))], {}, ())
+            simple = INTEGER_UNARY if self._is_integer else UNARY
+            self._add(simple[int(self.source.integers(len(simple)))], {}, ())
             ends = [self.name, *(names[:1] if self.source.random() < 0.4 else [])]
         open_ = OPEN[int(self.source.integers(len(OPEN)))]
         inputs = [helper.make_tensor_value_info(one.name, self._kind, _dims(one, open_)) for one in self.inputs]
@@ -76,6 +82,10 @@ class _Chain:
         model = onnx.shape_inference.infer_shapes(model, data_prop=True, strict_mode=True)
         onnx.checker.check_model(model, full_check=True)
         return Drawn(model, self.inputs, pure=False, known=[], values=[])
+
+    @property
+    def _is_integer(self) -> bool:
+        return TYPES[self.dtype].is_integer
 
     @property
     def _kind(self) -> int:
@@ -88,6 +98,7 @@ class _Chain:
 
     def _operator(self) -> None:
         rows = list(_rows(self.shape, self.source)) if len(self.shape) > 1 else [(name, {}, ()) for name in UNARY]
+        rows = [row for row in rows if row[0] in OF_INTEGERS] if self._is_integer else rows
         self._add(*rows[int(self.source.integers(len(rows)))])
 
     def _less(self) -> None:
@@ -107,8 +118,10 @@ class _Chain:
         self._append(helper.make_node(operator, [self.name, *names], [f"m{len(self.nodes)}"], **attributes))
 
     def _store(self, array: Array) -> str:
-        """Store a constant, in the chain's element type if it is real."""
+        """Store a constant, in the chain's element type if it is real; whole numbers from 1 on for integers."""
         name = f"k{len(self.stored)}"
+        if self._is_integer and array.dtype.kind == "f" and (array != 0).any():
+            array = np.maximum(np.floor(4 * np.abs(array)), 1.0)
         kept = array.astype(TYPES[self.dtype].memory) if array.dtype.kind == "f" else array
         self.stored.append(onnx.numpy_helper.from_array(np.asarray(kept), name))
         return name

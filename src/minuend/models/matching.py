@@ -86,9 +86,9 @@ LEVELS, NAN_ALONE = "levels", "NaN alone"
 MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
-convolution; a value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was
-reduced and a constant of one number or along one axis, it cuts the result off and does not round it. See
-:class:`Match`."""
+convolution, and a constant number into those of a product with a stored matrix whose rows do not fill its registers; a
+value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was reduced and a
+constant of one number or along one axis, it cuts the result off and does not round it. See :class:`Match`."""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -233,7 +233,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
                     own = itself and source == name
                     yield Match(pattern, stands, operator, exact=exact, zeros=zeros, itself=own, factors=factors,
                                 tiny=tiny, rescaled=rescaled, shortened=shortened, quantised=quantised)  # fmt: skip
-                    if operator in _LAST_PARTS:
+                    if operator in _IN_PARTS:
                         yield from _of_last_part(flow, index, place, form, source, pattern)
             if operator in _SCALING:
                 yield from _of_scaled_last_part(flow, index, place, form, source)
@@ -244,6 +244,9 @@ _LAST_PARTS = {
     **dict.fromkeys(("Conv", "ConvTranspose", "Gemm", "InstanceNormalization"), False),
 }
 """Operators whose third input is a bias that is added last, and whether the second one is a factor before that."""
+
+_IN_PARTS = ("LayerNormalization", "ConvTranspose")
+"""Those of them that some runtimes compute in parts wherever they stand; others are measured as a whole."""
 
 
 def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, within: Op) -> Iterator[Match]:
@@ -289,7 +292,7 @@ def _of_scaled_last_part(flow: Flow, index: int, place: int, form: str, source: 
         )
         if operator == _ALL_PRODUCTS:
             yield Match(alone, form, operator, within=within)
-        else:
+        elif operator in _IN_PARTS or _with_constant(flow, index):
             yield from _of_last_part(flow, index, place, form, name, within)
 
 
@@ -323,6 +326,10 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
     others = [one for i, one in enumerate(operands) if i != place]
     if operator == "Conv":
         if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
+            yield REORDERED
+    elif operator in ("MatMul", "Gemm"):
+        numbers = all(one in flow.folded and flow.sizes.get(flow.source(one)) == 1 for one in others)
+        if linear and numbers and _leaves_a_rest(flow, *inputs[:2]):
             yield REORDERED
     elif inputs and operator.startswith(("Reduce", "Global")):
         if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
@@ -392,6 +399,20 @@ def _lies_along_second(flow: Flow, constant: str, reduced: str, result: str) -> 
     if len(made) == 2:
         return (behind == 0 and made == dims[:2] and dims[0] != 1) or (behind == 1 and made == dims[1:])
     return False
+
+
+_REGISTERS = (8, 16)
+"""How many numbers of float32 a register holds, on processors with AVX2 and AVX-512."""
+
+
+def _leaves_a_rest(flow: Flow, first: str, matrix: str) -> bool:
+    """Whether rows of a product with a stored matrix fill more than a register, and not all of the last one."""
+    shapes = [flow.shapes.get(name) for name in (first, matrix)]
+    if matrix not in flow.folded:
+        return False
+    last = [one[-1] for one in shapes[:1] if isinstance(one, tuple) and one and isinstance(one[-1], int)]
+    rows = last or [one[-2] for one in shapes[1:] if isinstance(one, tuple) and len(one) > 1]
+    return not rows or (rows[0] > _REGISTERS[0] and rows[0] % _REGISTERS[1] != 0)
 
 
 def _lies_along_one(flow: Flow, constant: str) -> bool:

@@ -1,0 +1,165 @@
+"""Across modules: verdicts on a subtraction that further operators separate from what openvino joins with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import onnx
+import pytest
+
+import minuend as mn
+from minuend import check
+from minuend.core.elements import TYPES
+from minuend.runtimes.running import Runtime
+
+ONNXRUNTIME, OPENVINO = "onnxruntime-cpu@1.32.0", "openvino-cpu@2026.4.1"
+
+
+@pytest.fixture(scope="module")
+def openvino():
+    pytest.importorskip("openvino")
+    with Runtime("openvino-cpu") as runtime:
+        yield runtime
+
+
+def numbers(runtime, proto, x):
+    """The bits of a result in float32."""
+    given = ("x", TYPES["float32" if x.dtype == np.float32 else "bfloat16"], x.view(f"u{x.itemsize}"))
+    (output,) = runtime.query("onnx", proto.SerializeToString(), b"", [given], "f32")
+    return output.codes
+
+
+def verdict(proto, target=OPENVINO):
+    (finding,) = check(proto, target, hint="f32" if target == OPENVINO else "").findings
+    return finding.verdict
+
+
+def isolated(text):
+    """A model in which a Max of one value twice stands before the subtraction of ``m``."""
+    return onnx.parser.parse_model(text.replace("m = ", "t = ").replace("y = Sub", "m = Max(t, t) y = Sub"))
+
+
+ENDS_WITH_A_BIAS = {  # the operator, the dims of its weights and of its input, and of a constant along channels
+    "Conv": ("Conv(x, w{bias})", "8,8,3,3", "4,8,6,6", "8,1,1"),
+    "a convolution of each channel": ("Conv <group: int = 8> (x, w{bias})", "8,1,3,3", "4,8,6,6", "8,1,1"),
+    "a convolution of three axes": ("Conv(x, w{bias})", "8,8,3", "4,8,6", "8,1"),
+    "InstanceNormalization": ("InstanceNormalization(x, w{bias})", "8", "4,8,6,6", "8,1,1"),
+    "Gemm": ("Gemm(x, w{bias})", "8,8", "4,8", "8"),
+}
+
+
+@pytest.mark.parametrize("bias", [", b", ""])
+@pytest.mark.parametrize("between", ["m = Neg(n)", "m = Mul(n, two)", "m = Abs(n)"])
+@pytest.mark.parametrize(("made", "weights", "dims", "shape"), ENDS_WITH_A_BIAS.values(), ids=ENDS_WITH_A_BIAS)
+def test_negations_and_exact_products_join_the_bias_that_an_operator_ends_with(
+    made, weights, dims, shape, between, bias, openvino
+):
+    if not bias and "InstanceNormalization" in made:
+        pytest.skip("it has one")
+    stored = ", ".join(str(round(math.sin(i), 4)) for i in range(math.prod(map(int, weights.split(",")))))
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{dims}] x) => (float[] y)
+        <float[{weights}] w = {{{stored}}}, float[8] b = {{0.31, -0.7, 1.9, 0.03, 1.1, -0.2, 0.77, 0.4}},
+         float two = {{2}}, float[{shape}] k = {{1.7, 0.2, -0.9, 0.6, 0.11, 0.3, -1.3, 0.9}}>
+        {{ n = {made.format(bias=bias)} {between} y = Sub(m, k) }}"""
+    different = bool(bias) and "Abs" not in between
+    proto = onnx.parser.parse_model(text)
+    assert verdict(proto) == ("different-numbers" if different else "ok")
+    assert verdict(proto, ONNXRUNTIME) == "ok"
+    x = np.random.default_rng(0).standard_normal(tuple(map(int, dims.split(",")))).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, isolated(text)))) is not different
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "body", "different"),
+    [
+        (24, 16, "n = MatMul(x, w) y = Sub(n, k)", True),
+        (24, 16, "n = MatMul(x, w) y = Sub(k, n)", True),
+        (20, 16, "n = Gemm(x, w) y = Sub(n, k)", True),
+        (1000, 16, "n = MatMul(x, w) m = Neg(n) y = Sub(m, k)", True),
+        (24, 16, "n = MatMul(x, w) y = Sub(n, z)", False),
+        (24, 16, "n = MatMul(x, w) m = Relu(n) y = Sub(m, k)", False),
+        (32, 16, "n = MatMul(x, w) y = Sub(n, k)", False),
+        (8, 16, "n = MatMul(x, w) y = Sub(n, k)", False),
+    ],
+)
+@pytest.mark.parametrize("count", ["6", "a"])
+def test_a_number_goes_into_the_sums_of_a_product_whose_rows_leave_a_rest_on_openvino(
+    rows, columns, body, different, count, openvino
+):
+    """Cases have products of eight numbers: what is left of rows that do not fill a register is summed otherwise."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{count},{rows}] x) => (float[{count},{columns}] y)
+        <float k = {{1.37}}, float[{columns}] z = {{{", ".join(["0.3", "-0.9"] * (columns // 2))}}}> {{ {body} }}"""
+    source = np.random.default_rng(0)
+    weights = onnx.numpy_helper.from_array(source.standard_normal((rows, columns)).astype(np.float32), "w")
+    protos = [onnx.parser.parse_model(text), onnx.parser.parse_model(text.replace("y = Sub", "t = Sub"))]
+    protos[1].graph.node[-1].input[:] = [{"m": "u", "n": "u"}.get(one, one) for one in protos[1].graph.node[-1].input]
+    made = "m" if "m =" in body else "n"
+    between = onnx.helper.make_node("Max", [made, made], ["u"])
+    protos[1].graph.node.insert(len(protos[1].graph.node) - 1, between)
+    protos[1].graph.output[0].name = "t"
+    for one in protos:
+        one.graph.initializer.append(weights)
+    assert verdict(protos[0]) == ("different-numbers" if different else "ok")
+    assert verdict(protos[0], ONNXRUNTIME) == "ok"
+    x = source.standard_normal((6, rows)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
+
+
+@pytest.mark.parametrize(("made", "different"), [("Mul(n, s)", True), ("Relu(n)", False)])
+def test_a_shape_that_inference_does_not_tell_can_be_known_to_openvino(made, different, openvino):
+    """ONNX's inference knows no shape behind a GroupNormalization of opset 21."""
+    text = f"""<ir_version: 10, opset_import: ["" : 21]> g (float[4,8,6,6] x) => (float[4,8,6,6] y)
+        <float[8] w = {{1, 1.1, 0.9, 1.3, 0.7, 1.2, 1.4, 0.8}}, float s = {{1.7}}, float k = {{0.3}}>
+        {{ n = GroupNormalization <num_groups: int = 2> (x, w, w) m = {made} y = Sub(m, k) }}"""
+    proto = onnx.parser.parse_model(text)
+    assert verdict(proto) == ("different-numbers" if different else "ok")
+    x = np.random.default_rng(0).standard_normal((4, 8, 6, 6)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, isolated(text)))) is not different
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "m = Add(x, zero) y = Sub(m, k)",
+        "m = Mul(x, f) y = Sub(m, zero)",
+        "d = Sub(x, k) y = Add(d, zero)",
+    ],
+)
+def test_a_constant_0_next_to_a_subtraction_changes_no_number(body, openvino):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[4,8] x) => (float[4,8] y)
+        <float zero = {{0}}, float f = {{1.7}}, float[8] k = {{1.7, 0.2, -0.9, 0.6, 0.11, 0.3, -1.3, 0.9}}>
+        {{ {body} }}"""
+    proto = onnx.parser.parse_model(text)
+    x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+    assert np.array_equal(numbers(openvino, proto, x), mn.run(proto, {"x": x})["y"].view("u4"))
+    (finding,) = check(proto, OPENVINO, hint="f32").findings
+    assert {one.severity for one in finding.deviations} <= {"sign-of-zero"}
+
+
+@pytest.mark.parametrize(
+    ("dims", "axis", "constant", "different"),
+    [
+        ((8, 16), 1, (1,), True),
+        ((4, 8, 16), 2, (), True),
+        ((2, 8, 4, 16), 3, (1, 8, 1, 1), True),
+        ((2, 8, 4, 16), 3, (2, 8, 4, 1), False),
+    ],
+)
+@pytest.mark.parametrize("element", ["bfloat16", "float32"])
+def test_what_was_reduced_less_a_constant_is_cut_off_in_bfloat16_on_openvino(
+    element, dims, axis, constant, different, openvino
+):
+    name = "float" if element == "float32" else element
+    text = f"""<ir_version: 10, opset_import: ["" : 22]>
+        g ({name}[{",".join(map(str, dims))}] x) => ({name}[{",".join(map(str, (*dims[:-1], 1)))}] y)
+        <int64[1] axis = {{{axis}}}> {{ m = ReduceMax(x, axis) y = Sub(m, k) }}"""
+    memory = TYPES[element].memory
+    kept = onnx.numpy_helper.from_array(np.full(constant, 1.0859375).astype(memory), "k")
+    protos = [onnx.parser.parse_model(text), isolated(text)]
+    for one in protos:
+        one.graph.initializer.append(kept)
+    different = different and element == "bfloat16"
+    assert verdict(protos[0]) == ("different-numbers" if different else "ok")
+    x = (20 * np.random.default_rng(0).standard_normal(dims)).astype(memory)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
