@@ -106,6 +106,27 @@ def test_a_number_goes_into_the_sums_of_a_product_whose_rows_leave_a_rest_on_ope
     assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
 
 
+@pytest.mark.parametrize(
+    ("between", "operands", "different"),
+    [
+        ("m = Mul(d, two)", "x, k", True),
+        ("m = Div(d, two)", "k, x", True),
+        ("m = Abs(d)", "x, k", False),
+    ],
+)
+def test_exact_products_behind_a_subtraction_join_a_batch_normalisation(between, operands, different, openvino):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[4,8,6,6] x) => (float[4,8,6,6] y)
+        <float[8,1,1] k = {{1.7, 0.2, -0.9, 0.6, 0.11, 0.3, -1.3, 0.9}}, float two = {{2}},
+         float[8] b = {{0.31, 0.7, 1.9, 0.03, 1.1, 0.2, 0.77, 0.4}}>
+        {{ d = Sub({operands}) {between} y = BatchNormalization(m, b, b, b, b) }}"""
+    proto = onnx.parser.parse_model(text)
+    assert verdict(proto) == ("different-numbers" if different else "ok")
+    assert verdict(proto, ONNXRUNTIME) == "ok"
+    apart = onnx.parser.parse_model(text.replace("d = Sub", "e = Sub").replace("m = ", "d = Max(e, e) m = "))
+    x = np.random.default_rng(0).standard_normal((4, 8, 6, 6)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, apart))) is not different
+
+
 @pytest.mark.parametrize(("made", "different"), [("Mul(n, s)", True), ("Relu(n)", False)])
 def test_a_shape_that_inference_does_not_tell_can_be_known_to_openvino(made, different, openvino):
     """ONNX's inference knows no shape behind a GroupNormalization of opset 21."""

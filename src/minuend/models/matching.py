@@ -172,7 +172,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
-    every = (_bare, _makers, _readers, _later, _chains, _quantised, _in_one_kernel)
+    every = (_bare, _makers, _readers, _behind_factors, _later, _chains, _quantised, _in_one_kernel)
     parts = (_makers, _readers, _results) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
@@ -545,6 +545,24 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                     pattern = reader.with_result(_judged(flow, index, terms))
                     yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors,
                                 tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
+
+
+def _behind_factors(flow: Flow, index: int) -> Iterator[Match]:
+    """An operator that is a product and a sum, which products of the result with constants are joined with."""
+    _, _, (name, *_) = flow.steps[index]
+    passed, seen = set[str](), set[str]()
+    while _with_constant(flow, index) and flow.uses(name) == 1 and flow.readers_of(name) and name not in seen:
+        seen.add(name)
+        (i,) = flow.readers_of(name)
+        operator, inputs, outputs = flow.steps[i]
+        if operator == _ALL_PRODUCTS and passed & {*FACTORS}:
+            reader = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs, name)), name)
+            alone = reader.with_result(_judged(flow, index, next(_others(flow, index, operator))))
+            yield Match(alone, ADJACENT, operator, within=alone)
+        if operator not in SHAPES and not (operator in FACTORS and _with_constant(flow, i)):
+            return
+        passed.add(operator)
+        name = outputs[0]
 
 
 def _join_exactly(flow: Flow, index: int, other: int) -> bool:
