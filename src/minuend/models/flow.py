@@ -16,6 +16,9 @@ SHAPES = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Expand", "Transpose", 
 DOUBLED = "Add of a value to itself"
 """What stands for a sum that only doubles a number, which rounds as the number does."""
 
+NEUTRAL = "Add of zeros"
+"""What stands for a sum or a difference with zeros, which runtimes remove."""
+
 KEEPING = (*SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "Where", "Max", "Min",
            "Neg", "Abs", "Relu", "Clip", "Floor", "Ceil", "Round", "DepthToSpace", "SpaceToDepth", "Trilu",
            "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "ThresholdedRelu", "TopK", "Resize",
@@ -341,7 +344,7 @@ class Flow:
         operator, inputs, _ = self.steps[index]
         if operator == "Add" and len(inputs) == 2 and inputs[0] == inputs[1]:
             return DOUBLED
-        return "Identity" if self.adds_nothing(index) else operator
+        return NEUTRAL if self.adds_nothing(index) else operator
 
     def adds_nothing(self, index: int) -> bool:
         """Whether a node adds or subtracts zeros, which runtimes remove."""

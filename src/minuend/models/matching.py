@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from minuend.models.exact import changes_zeros, is_exact, moves, sums_exactly
-from minuend.models.flow import KEEPING, OF_SHAPES, SHAPES, Flow
+from minuend.models.flow import KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Flow
 from minuend.models.fusions import fusions
 from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
 
@@ -908,7 +908,7 @@ def _moved(
     """
     yield ADJACENT, name
     gone = list(follow(name, _GONE))
-    for other in follow(name, KEEPING if flow.dtypes.get(name) in NARROW else (*SHAPES, *more)):
+    for other in follow(name, (*(KEEPING if flow.dtypes.get(name) in NARROW else SHAPES), NEUTRAL, *more)):
         # Operators that end in the shape they began with may be removed.
         same = other in gone or flow.shapes.get(name) == flow.shapes.get(other)
         yield ADJACENT if same else THROUGH, other
@@ -920,7 +920,7 @@ _FOLDED_ALIKE = ("Identity", "Transpose", "Neg", "Abs", "Relu", "Max", "Min")
 _MOVED_ALONG = ("DepthToSpace", "Gather", "ReverseSequence")
 """Operators before which runtimes compute what reads their result alone and has a number as its other operand."""
 
-_GONE = ("Identity", "Dropout", "Expand")
+_GONE = ("Identity", "Dropout", "Expand", NEUTRAL)
 """Operators that runtimes remove, or carry out behind what follows."""
 
 
