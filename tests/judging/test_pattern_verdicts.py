@@ -1209,6 +1209,7 @@ def test_a_layer_normalisation_ends_with_a_product_and_a_sum_on_openvino(bias, o
 NO_EFFECT = (
     "m = Slice(n, zero, last, three)",
     "m = Slice(n, zero, sixteen, three)",
+    "e = Constant <value: tensor = int64[1] {9223372036854775807}> () m = Slice(n, zero, e, three)",
     "m = Pad(n, zeros)",
     "m = Concat <axis: int = 1> (n)",
     "m = Split <axis: int = 1> (n)",

@@ -195,7 +195,7 @@ class Flow:
             picked = self._few(others[0]) if others else None
             return picked is not None and picked.tolist() == list(range(picked.size))
         if operator in ("Mul", "Div"):
-            return self._are(others, 1) or (operator == "Mul" and self._are([value], 1))
+            return self._are(others, 1)
         return True
 
     def _are(self, names: Sequence[str], least: int, most: int | None = None) -> bool:
