@@ -603,16 +603,22 @@ def _stands(flow: Flow, name: str, operator: str, form: str, beyond: Iterable[in
 def _is_copied(flow: Flow, name: str, operator: str) -> bool:
     """Whether a graph that quantises has a copy of what makes a value for each of its readers.
 
-    It has so of a constant factor, divisor or dividend; and next to sums of a constant less a value, which is a product
-    and a sum to a runtime.
+    It has so of a constant factor, divisor or dividend; next to sums of a constant less a value, which is a product
+    and a sum to a runtime; and of any sum of a constant and what was dequantised.
     """
     if not _quantises(flow) or (made := flow.maker_of(name)) is None or not _with_constant(flow, made):
         return False
-    maker, (first, second), _ = flow.steps[made]
-    place = 0 if maker == "Sub" else int(second in flow.folded)
-    fits = maker in FACTORS or (maker == "Sub" and operator in ("Add", "Sub"))
-    constant = (first, second)[place]
-    return fits and constant in flow.folded and _along_channels(flow, constant, name)
+    maker, inputs, _ = flow.steps[made]
+    place = int(inputs[1] in flow.folded)
+    constant, value = inputs[place], inputs[1 - place]
+    fits = maker in FACTORS or (maker == "Sub" and place == 0 and operator in ("Add", "Sub"))
+    fits = fits or (maker in ("Add", "Sub") and operator in CHAINED and _is_of_dequantised(flow, value))
+    return fits and _along_channels(flow, constant, name)
+
+
+def _is_of_dequantised(flow: Flow, name: str) -> bool:
+    """Whether a value was dequantised, and went through nothing since but operators that keep numbers as they are."""
+    return any(flow.maker(one) == "DequantizeLinear" for one in (name, *flow.before(name, KEEPING)))
 
 
 _QUANTISING = ("QuantizeLinear", _BOTH_WAYS)
