@@ -205,3 +205,21 @@ def test_a_sum_of_a_constant_and_what_was_dequantised_is_copied_for_each_reader_
     assert verdict(proto) == ("different-numbers" if different else "ok")
     x = np.random.default_rng(0).standard_normal((4, 8, 16)).astype(np.float32)
     assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, isolated(text)))) is not different
+
+
+@pytest.mark.parametrize(
+    ("dims", "constant", "stated"), [("N,3", "4,1", True), ("N,3", "1,3", False), ("4,3", "4,1", False)]
+)
+def test_tract_refuses_a_size_that_a_model_states_of_what_is_broadcast_along_an_open_dim(dims, constant, stated):
+    numbers_of = ", ".join("1" for _ in range(math.prod(map(int, constant.split(",")))))
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{dims}] x) => (float[4,3] y)
+        <float[{constant}] k = {{{numbers_of}}}> {{ d = Sub(x, k) y = Relu(d) }}"""
+    proto = onnx.parser.parse_model(text)
+    inferred = onnx.shape_inference.infer_shapes(proto)
+    assert [verdict(one, "tract@0.23.9") for one in (proto, inferred)] == ["ok", "unknown" if stated else "ok"]
+    pytest.importorskip("tract")
+    x = np.ones((4, 3), np.float32)
+    with Runtime("tract") as runtime:
+        given = [("x", TYPES["float32"], x.view("u4"))]
+        answers = [runtime.query("onnx", one.SerializeToString(), b"", given, "") for one in (proto, inferred)]
+    assert [isinstance(one, list) for one in answers] == [True, not stated]

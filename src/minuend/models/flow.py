@@ -56,6 +56,7 @@ class Flow:
         elements: those of a stored value, flat; ``None`` where they are not read. Queried seldom.
         within: the operators in whose bodies the scope lies, the outermost first.
         no_readers: operators that do not count as readers of what they are given.
+        declared: names of values in between whose shapes the model states.
         attributes: what a node states besides, by its number: of equal operators, inputs and attributes runtimes
             compute one.
     """
@@ -70,6 +71,7 @@ class Flow:
     within: Sequence[str] = ()
     no_readers: Collection[str] = ()
     attributes: Callable[[int], Hashable] = lambda index: None
+    declared: Collection[str] = ()
 
     @cached_property
     def _made(self) -> dict[str, int]:

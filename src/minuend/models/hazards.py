@@ -2,7 +2,7 @@
 
 square of int64             the node subtracts 0, and what comes of it is multiplied by what it is subtracted from
 sizes joined when it runs   operands of open shapes may be broadcast along an axis, and an operator that cuts or
-                            reshapes the result, or needs its sizes, stands behind
+                            reshapes the result, or needs its sizes, stands behind, or the model states these
 signs of zero mixed up      a constant of the node is another constant, but for the sign of a 0
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 """
@@ -95,16 +95,23 @@ class Hazards:
 
     @cached_property
     def _sized_later(self) -> frozenset[int]:
-        """The nodes in front of operators that need the sizes of what is given to them."""
+        """The nodes in front of operators that need the sizes of what is given to them, or of stated values."""
         found: set[int] = set()
         values: set[str] = set()
         for i in reversed(range(len(self.flow.steps))):
             operator, inputs, outputs = self.flow.steps[i]
-            if not values.isdisjoint(outputs):
+            if not values.isdisjoint(outputs) or any(map(self._is_declared, outputs)):
                 found.add(i)
             if operator in _SIZED or (i in found and operator not in OF_SHAPES):
                 values.update(inputs)
         return frozenset(found)
+
+    def _is_declared(self, name: str) -> bool:
+        """Whether a model states a number for a size of a value in between, which may be an expression to a runtime."""
+        dims = self.flow.shapes.get(name)
+        if name not in self.flow.declared or not isinstance(dims, tuple):
+            return False
+        return any(isinstance(dim, int) and dim > 1 for dim in dims)
 
     def _may_join(self, a: str, b: str) -> bool:
         """Whether two operands may be broadcast to a size that is known only when the model runs.

@@ -61,6 +61,7 @@ def flow_of(model: Model, scope: Scope) -> Flow:
         elements=elements,
         within=tuple(_within(model, scope)),
         attributes=attributes,
+        declared={one.name for one in scope.proto.value_info},
     )
 
 

@@ -40,7 +40,7 @@ STRICT = {
     },
     "sizes joined when it runs": (
         "unknown",
-        "tract refuses some operators that cut or reshape what is broadcast along dims of other names, or open ones",
+        "tract refuses some stated sizes, cuts and reshapes of what is broadcast along open or differently named dims",
     ),
     "behind Einsum": ("unknown", "tract can compute Einsum together with what is behind it, and round otherwise then"),
     "signs of zero mixed up": ("unknown", "tract takes constants that differ in the sign of 0 alone for one"),
