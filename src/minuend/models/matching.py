@@ -329,7 +329,7 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
             yield REORDERED
     elif operator in ("MatMul", "Gemm"):
         numbers = all(one in flow.folded and flow.sizes.get(flow.source(one)) == 1 for one in others)
-        if linear and numbers and _leaves_a_rest(flow, *inputs[:2]):
+        if linear and numbers and len(inputs) > 1 and _leaves_a_rest(flow, inputs[0], inputs[1]):
             yield REORDERED
     elif inputs and operator.startswith(("Reduce", "Global")):
         if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
@@ -559,7 +559,7 @@ def _behind_factors(flow: Flow, index: int) -> Iterator[Match]:
             reader = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs, name)), name)
             alone = reader.with_result(_judged(flow, index, next(_others(flow, index, operator))))
             yield Match(alone, ADJACENT, operator, within=alone)
-        if operator not in SHAPES and not (operator in FACTORS and _with_constant(flow, i)):
+        if not outputs or (operator not in SHAPES and not (operator in FACTORS and _with_constant(flow, i))):
             return
         passed.add(operator)
         name = outputs[0]
