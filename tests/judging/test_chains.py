@@ -223,3 +223,33 @@ def test_tract_refuses_a_size_that_a_model_states_of_what_is_broadcast_along_an_
         given = [("x", TYPES["float32"], x.view("u4"))]
         answers = [runtime.query("onnx", one.SerializeToString(), b"", given, "") for one in (proto, inferred)]
     assert [isinstance(one, list) for one in answers] == [True, not stated]
+
+
+@pytest.mark.parametrize(
+    ("between", "different"),
+    [
+        ("r = Relu(d)", True),
+        ("r = Clip(d, low, high)", True),
+        ("r = Slice(d, first, last, axis)", True),
+        ("r = MaxPool <kernel_shape: ints = [2]> (d)", True),
+        ("r = Concat <axis: int = 1> (d, d)", True),
+        ("r = Relu(d) t = Slice(r, first, last, axis)", True),
+        ("r = Exp(d)", False),
+    ],
+)
+@pytest.mark.parametrize("order", ["{}, k", "k, {}"])
+def test_openvino_converts_what_was_dequantised_behind_operators_that_keep_numbers(between, order, different, openvino):
+    made = "t" if " t = " in between else "r"
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[4,8,16] x) => (float[] y)
+        <float s = {{0.02}}, uint8 z = {{0}}, float k = {{0.37}}, float low = {{0}}, float high = {{3}},
+         int64[1] first = {{0}}, int64[1] last = {{8}}, int64[1] axis = {{2}}>
+        {{ q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) {between} y = Sub({order.format(made)}) }}"""
+    proto = onnx.parser.parse_model(text)
+    assert verdict(proto) == ("different-numbers" if different else "ok")
+    apart = onnx.parser.parse_model(
+        text.replace("y = Sub", f"u = Max({made}, {made}) y = Sub").replace(
+            order.format(made) + ")", order.format("u") + ")"
+        )
+    )
+    x = 2 * np.random.default_rng(0).standard_normal((4, 8, 16)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, apart))) is not different

@@ -172,7 +172,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
-    every = (_bare, _makers, _readers, _behind_factors, _later, _chains, _quantised, _in_one_kernel)
+    every = (_bare, _makers, _readers, _dequantised, _behind_factors, _later, _chains, _quantised, _in_one_kernel)
     parts = (_makers, _readers, _results) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
@@ -545,6 +545,21 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                     pattern = reader.with_result(_judged(flow, index, terms))
                     yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors,
                                 tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
+
+
+def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
+    """What was dequantised before operators that keep numbers: some runtimes convert behind these, next to the node."""
+    operands = flow.steps[index][1]
+    for place, name in enumerate(operands):
+        for source in flow.before(name, KEEPING):
+            made = flow.maker_of(source)
+            operator, inputs, outputs = flow.steps[made] if made is not None else ("", (), ())
+            if operator != "DequantizeLinear" or not inputs:
+                continue
+            maker = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs)))
+            for terms in _others(flow, index, operator, place):
+                pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+                yield Match(pattern, ADJACENT, operator, rescaled=_is_rescaled(flow, operator, inputs), within=pattern)
 
 
 def _behind_factors(flow: Flow, index: int) -> Iterator[Match]:
