@@ -229,7 +229,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
             for terms in _others(flow, index, operator, place):
                 for given in _given(flow, operator, inputs):
                     made_by = _adjacent(flow, operator, inputs, outputs, given)
-                    pattern = _judged(flow, index, (*terms[:place], made_by, *terms[place + 1 :]))
+                    pattern = _judged(flow, index, _put(terms, place, made_by))
                     own = itself and source == name
                     yield Match(pattern, stands, operator, exact=exact, zeros=zeros, itself=own, factors=factors,
                                 tiny=tiny, rescaled=rescaled, shortened=shortened, quantised=quantised)  # fmt: skip
@@ -266,7 +266,7 @@ def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, wi
     for terms in _others(flow, index, operator, place):
         for given in _given(flow, operator, reads):
             maker = _adjacent(flow, operator, reads, outputs, (X, *given[1:]))
-            pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+            pattern = _judged(flow, index, _put(terms, place, maker))
             yield Match(pattern, stands, operator, factors=factors, within=within)
 
 
@@ -287,9 +287,7 @@ def _of_scaled_last_part(flow: Flow, index: int, place: int, form: str, source: 
             continue
         maker = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs)))
         terms = next(_others(flow, index, operator, place))
-        alone, within = (
-            _judged(flow, index, (*terms[:place], one, *terms[place + 1 :])) for one in (maker, Op("Neg", (maker,)))
-        )
+        alone, within = (_judged(flow, index, _put(terms, place, one)) for one in (maker, Op("Neg", (maker,))))
         if operator == _ALL_PRODUCTS:
             yield Match(alone, form, operator, within=within)
         elif operator in _IN_PARTS or _with_constant(flow, index):
@@ -313,7 +311,7 @@ def _in_one_kernel(flow: Flow, index: int) -> Iterator[Match]:
             for kernel in _kernels(flow, operands, place, made, linear=passed <= {*LINEAR, *SHAPES}):
                 maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
                 terms = next(_others(flow, index, operator, place))
-                pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
+                pattern = _judged(flow, index, _put(terms, place, maker))
                 yield Match(pattern, ADJACENT, operator, kernel=kernel)
 
 
@@ -549,7 +547,7 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
 
 def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
     """What was dequantised before operators that keep numbers: some runtimes convert behind these, next to the node."""
-    operands = flow.steps[index][1]
+    operands = flow.steps[index][1] if "DequantizeLinear" in flow.operators else ()
     for place, name in enumerate(operands):
         for source in flow.before(name, KEEPING):
             made = flow.maker_of(source)
@@ -557,9 +555,10 @@ def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
             if operator != "DequantizeLinear" or not inputs:
                 continue
             maker = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs)))
+            rescaled = _is_rescaled(flow, operator, inputs)
             for terms in _others(flow, index, operator, place):
-                pattern = _judged(flow, index, (*terms[:place], maker, *terms[place + 1 :]))
-                yield Match(pattern, ADJACENT, operator, rescaled=_is_rescaled(flow, operator, inputs), within=pattern)
+                pattern = _judged(flow, index, _put(terms, place, maker))
+                yield Match(pattern, ADJACENT, operator, rescaled=rescaled, within=pattern)
 
 
 def _behind_factors(flow: Flow, index: int) -> Iterator[Match]:
@@ -868,7 +867,12 @@ def _chained(flow: Flow, places: Sequence[int]) -> tuple[float, float] | None:
 
 def _with(own: Op, place: int, term: Term) -> Op:
     """The judged operator with another term as one of its operands."""
-    return replace(own, operands=tuple(term if i == place else one for i, one in enumerate(own.operands)))
+    return replace(own, operands=_put(own.operands, place, term))
+
+
+def _put(terms: Sequence[Term], place: int, term: Term) -> tuple[Term, ...]:
+    """Terms with another one at a place."""
+    return (*terms[:place], term, *terms[place + 1 :])
 
 
 def _with_constant(flow: Flow, index: int) -> bool:
