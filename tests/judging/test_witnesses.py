@@ -15,8 +15,12 @@ from onnx import helper, numpy_helper
 
 from minuend import check, subtract
 from minuend.core.elements import TYPES as ELEMENTS
+from minuend.judging.derived_witnesses import derived
+from minuend.models.occurrences import occurrences
+from minuend.onnx.model import read
 from minuend.operators import SUBTRACT
 from minuend.runtimes import values
+from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.reasons import FoldingDiffers, OtherPairsDiffer, ValuesDiffer
 from minuend.runtimes.witness import Witness
@@ -67,13 +71,50 @@ def test_a_witness_of_two_constants_is_one_of_their_pairs(a: list[float], b: lis
 
 def test_a_pair_that_a_constant_does_not_hold_is_not_shown():
     (finding,) = check(subtraction("uint8", np.uint8([4, 3, 3]), None), OPENVINO).findings
-    assert (finding.verdict, finding.witness) == ("different-numbers", None)
+    assert (finding.verdict, str(finding.witness)) == ("different-numbers", "3 - 4: got 0, expected 255")
     assert finding.reasons == (
-        OtherPairsDiffer(("wraps",), operands=finding.operands),
+        OtherPairsDiffer(("wraps",), (), finding.operands, finding.witness),
         FoldingDiffers((("both", "ok"),)),
     )
     (finding,) = check(subtraction("int64", None, np.int64([1, 1, 1])), OPENVINO).findings
-    assert list(_witnesses(finding)) == []
+    assert list(_witnesses(finding)) == [finding.witness]
+
+
+DERIVED = pytest.mark.parametrize(
+    ("dtype", "a", "b", "expected"),
+    [
+        ("int8", None, np.int8([3]), "-126 - 3: got -128, expected 127"),
+        ("int8", (-100, 20), (50, 100), "-29 - 100: got -128, expected 127"),
+        ("uint8", (0, 4), np.uint8([9]), "0 - 9: got 0, expected 247"),
+        ("int64", None, np.int64([3]), "-2147483647 - 3: got 2147483646, expected -2147483650"),
+        ("float64", None, np.float64([0.7]), "0.0 - 0.7: got -0.699999988079071, expected -0.7"),
+    ],
+)
+
+
+@DERIVED
+def test_what_was_measured_of_other_operands_gives_a_witness(dtype: str, a: Any, b: Any, expected: str) -> None:
+    (finding,) = check(subtraction(dtype, a, b), OPENVINO).findings
+    assert str(finding.witness) == expected
+
+
+@DERIVED
+def test_a_runtime_gives_what_follows_from_other_operands(dtype: str, a: Any, b: Any, expected: str) -> None:
+    openvino = pytest.importorskip("openvino")
+    model = subtraction(dtype, a, b)
+    (finding,) = check(model, OPENVINO).findings
+    assert finding.witness is not None
+    sides = zip(finding.witness.operands, (a, b), strict=True)
+    given = [np.full(3, number, dtype) for number, one in sides if not isinstance(one, np.ndarray)]
+    core = openvino.Core()
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    assert compiled(given)[0].tolist() == [finding.witness.got] * 3
+
+
+def test_measured_results_that_no_known_way_gives_leave_the_witness_open() -> None:
+    (occurrence,) = occurrences(read(subtraction("uint8", None, np.uint8([3])).SerializeToString()))
+    odd = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 7, 251))}
+    assert derived(occurrence, ELEMENTS["uint8"], odd, "wraps") is None
 
 
 # ---- random constants and ranges --------------------------------------------------------------------------------

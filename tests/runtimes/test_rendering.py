@@ -94,12 +94,15 @@ SENTENCES: list[tuple[Reason, str, str]] = [
         ),
     ),
     (
-        because.OtherPairsDiffer(("wraps",), ("in range",), (A,)),
+        because.OtherPairsDiffer(("wraps",), ("in range",), (A,), WRAPS),
         (
-            "values that wrap differ, measured with operands outside these ranges; values in range differ "
-            "too; A is 128..255 (Clip)"
+            "values that wrap differ, measured with operands outside these ranges, from which follows "
+            "5 − 10 = 0, expected 251; values in range differ too; A is 128..255 (Clip)"
         ),
-        "迴繞的值的結果不同，但實測的運算元在這些範圍之外；範圍內的值的結果也不同；A 為 128..255（Clip）",
+        (
+            "迴繞的值的結果不同，但實測的運算元在這些範圍之外，由此推得 5 − 10 = 0，預期為 251；"
+            "範圍內的值的結果也不同；A 為 128..255（Clip）"
+        ),
     ),
     (
         because.ResultDiffers("the result is of int32", ("wraps",)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -234,8 +234,10 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
     elif verdict == "different-numbers":
         name, witness = _choose(node.a.element, deciding, occurrence)
         dynamic = everything[name].verdict == "ok" and name in with_open_shapes(occurrence, node, target)
-        reasons = [_why_different(occurrence, name, deciding, dynamic=dynamic)]
         witness = witness if _can_occur(witness, occurrence) else None
+        if witness is None:
+            name, witness = _derived(occurrence, node.a.element, everything, name, deciding)
+        reasons = [_why_different(occurrence, name, deciding, witness, dynamic=dynamic)]
         severity = worst(each.severity for one in deciding.values() for each in one.deviations(node.a.element))
         wrong = [one for one in answers.values() if one.verdict != "ok"]
         deviations = tuple(each for one in wrong for each in _possible(one, node.a.element, occurrence))
@@ -340,7 +342,21 @@ def _why_ok(occurrence: Occurrence, everything: Mapping[str, Answer], answers: M
     return [reached, DocumentsSilent(silent)] if silent else [reached]
 
 
-def _why_different(occurrence: Occurrence, name: str, different: Mapping[str, Answer], *, dynamic: bool) -> Reason:
+def _derived(
+    occurrence: Occurrence, element: ElementType, everything: Mapping[str, Answer], best: str, deciding: Collection[str]
+) -> tuple[str, Witness | None]:
+    """A value class and its witness that follows from the measured ones, which are of other operands."""
+    from minuend.judging.derived_witnesses import derived  # slow, and most findings do not need it
+
+    for name in (best, *(one for one in deciding if one != best)):
+        if (witness := derived(occurrence, element, everything, name)) is not None:
+            return name, witness
+    return best, None
+
+
+def _why_different(
+    occurrence: Occurrence, name: str, different: Mapping[str, Answer], shown: Witness | None, *, dynamic: bool
+) -> Reason:
     others = tuple(key for key in different if key != name)
     operands = () if all(one.is_full for one in occurrence.operands) else occurrence.operands
     answer = different[name]
@@ -348,7 +364,7 @@ def _why_different(occurrence: Occurrence, name: str, different: Mapping[str, An
         return ResultDiffers(answer.message, others, operands)
     if answer.witness is None or _can_occur(answer.witness, occurrence):
         return ValuesDiffer((name,), answer.witness, others, operands, dynamic)
-    return OtherPairsDiffer((name,), others, operands)
+    return OtherPairsDiffer((name,), others, operands, shown)
 
 
 def _folding(

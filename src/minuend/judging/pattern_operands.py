@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minuend.core.elements import of_numpy
-from minuend.judging.probe_node import codes_of
+from minuend.judging.operand_pools import codes_of
 from minuend.models.matching import ARITHMETIC, COMPARISONS
 from minuend.models.patterns import Op, Pattern
 from minuend.models.ranges.assumed import Assumptions

@@ -6,7 +6,6 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -14,11 +13,10 @@ import numpy as np
 from minuend.core.elements import ElementType
 from minuend.errors import SpecError
 from minuend.judging.contract import contracted
+from minuend.judging.operand_pools import codes_of, pool
 from minuend.models.constants import word_of
-from minuend.models.occurrences import Array, Occurrence
-from minuend.models.ranges.interval import Range
+from minuend.models.occurrences import Occurrence
 from minuend.operators import SUBTRACT, reference
-from minuend.operators import codes as of_codes
 from minuend.runtimes import values
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.given_cases import Chosen
@@ -41,9 +39,6 @@ _ROUNDS, _ENOUGH = 4, 4096
 
 _NODES = 64
 """How often a subtraction stands in one model, where its shapes are small; with other constants each has its own."""
-
-_INSIDE = 32
-"""Numbers from inside a range that are taken in addition to the edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,51 +122,13 @@ def _dim(dim: object) -> int:
     return int(max(low, _OPEN if high is None else min(_OPEN, high)))
 
 
-def _pool(element: ElementType, range_: Range, stored: Array | None) -> Codes:
-    """Codes of the numbers that an operand is made of: edges within its range, its ends, and some from inside."""
-    if stored is not None:
-        return np.unique(codes_of(element, stored))
-    codes = [int(code) for code in values.of(SUBTRACT, element).codes if range_.holds(_number(element, int(code)))]
-    codes += [of_codes.encode(element, _exact(one)) for one in (*_ends(range_), *_inside(range_))]
-    known = [code for code in dict.fromkeys(codes) if range_.holds(_number(element, code))]
-    return np.array(known, f"u{element.itemsize}")
-
-
-def codes_of(element: ElementType, array: Array) -> Codes:
-    """An array's codes, those of narrow types without what lies above their bits."""
-    codes = np.ascontiguousarray(array).view(f"u{element.itemsize}").reshape(array.shape)
-    return codes if element.bits >= 8 else codes & np.uint8((1 << element.bits) - 1)
-
-
-def _number(element: ElementType, code: int) -> int | float:
-    value = of_codes.decode(element, code)
-    return value if isinstance(value, int) else float(value)
-
-
-def _exact(number: int | float) -> int | Fraction | float:
-    return Fraction(number) if isinstance(number, float) and math.isfinite(number) and number else number
-
-
-def _ends(range_: Range) -> list[int | float]:
-    return [end for end in (range_.lo, range_.hi) if range_.is_float or isinstance(end, int)]
-
-
-def _inside(range_: Range) -> list[int | float]:
-    rng = np.random.default_rng(7)
-    if not range_.is_float:
-        return [int(range_.lo) + int(part * (int(range_.hi) - int(range_.lo))) for part in rng.random(_INSIDE)]
-    lo, hi = max(float(range_.lo), -1e4), min(float(range_.hi), 1e4)
-    numbers = [float(one) for one in rng.uniform(lo, hi, _INSIDE)] if lo < hi else []
-    return [float(math.floor(one)) for one in numbers] if range_.integral else list(numbers)
-
-
 class _Source:
     """Operands for a subtraction, others each time: pairs that deviate elsewhere, then all others, mixed."""
 
     def __init__(self, occurrence: Occurrence, element: ElementType, shapes: Shapes, known: Sequence[Witness]) -> None:
         self.element, self.shapes, self.stored = element, shapes, occurrence.fixed()
         self.pools = [
-            _pool(element, one, stored) for one, stored in zip((occurrence.a, occurrence.b), self.stored, strict=True)
+            pool(element, one, stored) for one, stored in zip((occurrence.a, occurrence.b), self.stored, strict=True)
         ]
         self.counts = [math.prod(shape) for shape in shapes]
         self.rng = np.random.default_rng(zlib.crc32(occurrence.where.encode()))

@@ -22,9 +22,10 @@ from minuend.judging.constant_operands import can_make
 from minuend.judging.contract import Tally, contracted
 from minuend.judging.error_bounds import Bounds, answered
 from minuend.judging.locating import Cuts, locate
+from minuend.judging.operand_pools import codes_of
 from minuend.judging.options import Judging
 from minuend.judging.pattern_verdicts import pattern_verdict, sharing_constants
-from minuend.judging.probe_node import Probed, codes_of, pair_at, probe
+from minuend.judging.probe_node import Probed, pair_at, probe
 from minuend.models.occurrences import Occurrence
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions

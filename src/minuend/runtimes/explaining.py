@@ -203,8 +203,8 @@ def why(found: Sequence[Finding], language: Language) -> str:
             return language.tr("computed together with adjacent operators: {patterns}", patterns=shown)
         case because.PatternComputedOtherwise():
             return language.tr("layer normalisation is computed as one operator")
-        case because.OtherPairsDiffer(values=values):
-            reason = because.ValuesDiffer(values)
+        case because.OtherPairsDiffer(values=values, witness=witness):
+            reason = because.ValuesDiffer(values, witness)
         case because.DialectNotRead() if len({one.target for one in found}) > 1:
             refused = language.tr(", and {refusal}", refusal=reason.refusal) if reason.refusal else ""
             return language.tr("they do not read {dialect} models", dialect=reason.dialect) + refused

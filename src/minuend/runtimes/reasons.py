@@ -193,12 +193,17 @@ class ValuesDiffer(Reason):
 
 
 class OtherPairsDiffer(Reason):
-    """A value class that the operands reach differs; the operands that were measured are none of theirs."""
+    """A value class that the operands reach differs; the operands that were measured are none of theirs.
+
+    Attributes:
+        witness: what follows from those for operands that can occur; ``None`` where they leave it open.
+    """
 
     code = "other-pairs-differ"
     values: tuple[str, ...]
     others: tuple[str, ...] = ()
     operands: tuple[Range, ...] = ()
+    witness: Witness | None = None
 
 
 class ResultDiffers(Reason):

@@ -60,6 +60,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "values-differ": ("{deviation}", ": {witness}", "; {others} differ too", "; {operands}"),
         "other-pairs-differ": (
             "{values} differ, measured with operands outside these ranges",
+            ", from which follows {witness}",
             "; {others} differ too",
             "; {operands}",
         ),

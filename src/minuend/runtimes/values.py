@@ -87,8 +87,7 @@ def of(operator: Operator, element: ElementType, *, full: bool = True) -> Operan
 @functools.cache
 def _of(operator: Operator, element: ElementType, full: bool) -> Operands:
     narrow = element.bits <= 8
-    chosen = range(1 << element.bits) if narrow and (full or element.bits <= 4) else _edges(element)
-    codes = sorted(chosen, key=lambda code: _plainness(element, code))
+    codes = plainest(element, full=full)
     source = random.Random(f"minuend {element.name}")
     more = [tuple(source.getrandbits(element.bits) for _ in range(operator.arity)) for _ in range(_RANDOM)]
     if narrow or not full:
@@ -114,6 +113,14 @@ def _of(operator: Operator, element: ElementType, full: bool) -> Operands:
         np.array(more_expected, unsigned),
         np.array(more_classes, np.int8),
     )
+
+
+@functools.cache
+def plainest(element: ElementType, *, full: bool = True) -> tuple[int, ...]:
+    """Return the codes that operands are made of, the ones that read best first: all of a narrow type, or its edges."""
+    narrow = element.bits <= 8
+    chosen = range(1 << element.bits) if narrow and (full or element.bits <= 4) else _edges(element)
+    return tuple(sorted(chosen, key=lambda code: _plainness(element, code)))
 
 
 def _answers(operator: Operator, element: ElementType, every: list[tuple[int, ...]]) -> tuple[list[int], list[int]]:

@@ -1,0 +1,231 @@
+"""Witnesses of operands that were not measured: what follows from those that were.
+
+A measured case holds one pair for each value class that deviates. Where an occurrence cannot have that pair, others
+show the deviation: a runtime that gives 0 for 5 - 10 of uint8 saturates, so that it gives 0 for 0 - 3. Of all ways in
+which runtimes are known to compute, those count that give each measured pair of the case; a witness is shown where they
+all agree on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from minuend.core.elements import TYPES, ElementType
+from minuend.judging.constant_operands import BY_DIGITS, SYSTEMATIC
+from minuend.judging.operand_pools import codes_of, pool
+from minuend.models.occurrences import Array, Occurrence
+from minuend.models.ranges.interval import Range
+from minuend.operators import NEGATIVE, SUBTRACT, codes, reference
+from minuend.operators.operator import Operator, Value
+from minuend.runtimes import values
+from minuend.runtimes.answers import DIFFERENT, Answer
+from minuend.runtimes.witness import Witness
+
+_ORDINARY = "ordinary"
+"""A value class that a constant 0 deviates in alone, which runtimes leave out."""
+
+_MOST_PAIRS = 4096
+"""Operands that are looked at, the ones that read best first."""
+
+_BY_RULE = (*SYSTEMATIC, BY_DIGITS, "subnormal", "negative zero")
+"""Value classes whose members deviate by a rule, and not by how a runtime rounds some of them."""
+
+Step: TypeAlias = Callable[[Value], Value]
+Steps: TypeAlias = tuple[Step, ...]
+Computation: TypeAlias = Callable[[Sequence[Value]], Value]
+"""What a runtime gives for operands."""
+
+
+def derived(occurrence: Occurrence, element: ElementType, answers: Mapping[str, Answer], name: str) -> Witness | None:
+    """Return a witness that an occurrence can have, as follows from the measured ones of its case.
+
+    Args:
+        occurrence, element: what is judged, and its type. answers: all those of its case. name: of the value class.
+
+    Returns:
+        Operands of the class with what the runtime gives for them; ``None`` where the measured ones leave it open.
+    """
+    if name not in _BY_RULE:
+        return None
+    operator = occurrence.op.computes
+    wrong = {key: one.witness for key, one in answers.items() if one.verdict == DIFFERENT and key != _ORDINARY}
+    measured = tuple(one for one in wrong.values() if one is not None)
+    ways = _consistent(operator, element, measured)
+    for operands in _operands(element, occurrence.operands, occurrence.fixed()) if ways else ():
+        if values.class_of(operator, element, *operands) != name:
+            continue
+        numbers = [codes.decode(element, code) for code in operands]
+        given = {codes.encode(element, way(numbers)) for way in ways}
+        expected = reference.apply(operator, element, operands)
+        if len(given) == 1 and not _alike(element, (got := given.pop()), expected):
+            shown = tuple(values.number(element, code) for code in operands)
+            return Witness(operator, shown, values.number(element, got), values.number(element, expected))
+    return None
+
+
+def _operands(
+    element: ElementType, ranges: Sequence[Range], stored: Sequence[Array | None]
+) -> Iterator[tuple[int, ...]]:
+    """Operands that an occurrence can have, as codes, the ones that read best first; of constants those that meet."""
+    constants = [one for one in stored if one is not None]
+    if len(constants) == len(stored):
+        with contextlib.suppress(ValueError):  # joined by another rule than NumPy's
+            met = [codes_of(element, one).ravel().tolist() for one in np.broadcast_arrays(*constants)]
+            yield from itertools.islice(zip(*met, strict=True), _MOST_PAIRS)
+        return
+    pools = [pool(element, one, known).tolist() for one, known in zip(ranges, stored, strict=True)]
+    if not element.is_integer:  # runtimes look at constants, and take some tiny or large ones for others
+        for k in (i for i, one in enumerate(stored) if one is not None):
+            pools[k] = [code for code in pools[k] if _is_common(element, code)]
+    if element.bits <= 8:
+        pools = [sorted(one, key=values.plainest(element).index) for one in pools]
+    for place in itertools.islice(_diagonals([len(one) for one in pools]), _MOST_PAIRS):
+        yield tuple(one[i] for one, i in zip(pools, place, strict=True))
+
+
+def _diagonals(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Indices into several rows, the ones with the smallest sum first.
+
+    >>> list(_diagonals([2, 3]))
+    [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (1, 2)]
+    """
+    *first, last = sizes
+    for total in range(sum(sizes) - len(sizes) + 1):
+        for place in itertools.product(*(range(min(size, total + 1)) for size in first)):
+            if 0 <= (rest := total - sum(place)) < last:
+                yield (*place, rest)
+
+
+def _is_common(element: ElementType, code: int) -> bool:
+    value = codes.decode(element, code)
+    return value == 0 or 2.0**-126 <= abs(float(value)) <= 2.0**120
+
+
+def _alike(element: ElementType, one: int, other: int) -> bool:
+    return one == other or (element.format is not None and all(codes.is_nan(element.format, c) for c in (one, other)))
+
+
+# ---- ways to compute --------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(1024)
+def _consistent(operator: Operator, element: ElementType, shown: tuple[Witness, ...]) -> tuple[Computation, ...]:
+    """The ways to compute that give all measured results; those through float32 only where no other does."""
+    known = [([_value(element, one) for one in each.operands], _code(element, each.got)) for each in shown]
+    found: dict[bool, list[Computation]] = {False: [], True: []}
+    for steps, way in _ways(operator, element) if known else ():
+        if all(_alike(element, codes.encode(element, way(operands)), got) for operands, got in known):
+            found[_in_float32 in steps].append(way)
+    return tuple(found[False] or found[True])
+
+
+def _code(element: ElementType, number: float) -> int:
+    plain = isinstance(number, int) or not math.isfinite(number) or number == 0
+    return codes.encode(element, number if plain else Fraction(number))
+
+
+def _value(element: ElementType, number: float) -> Value:
+    """The exact value of a number that a witness shows."""
+    return codes.decode(element, _code(element, number))
+
+
+def _ways(operator: Operator, element: ElementType) -> Iterator[tuple[Steps, Computation]]:
+    """The ways in which runtimes are known to compute, with their steps.
+
+    Each operand is converted, then the result is.
+    """
+    computed_in = TYPES["float32"] if element.name == "float64" else element
+
+    def way(into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
+        converted = [_through(*one) for one in zip(into, operands, strict=True)]
+        if element.is_integer:
+            return _through(back, operator.compute(*converted))
+        return _through(back, reference.of_values(operator, computed_in, converted))
+
+    def negated(into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
+        return reference.of_values(NEGATIVE, element, [way(into, back, operands[::-1])])
+
+    before, less, after = _of_integers(element) if element.is_integer else _of_floats(element)
+    operands = ([*before, *less] if direction < 0 else before for direction in operator.directions)
+    for *into, back in itertools.product(*operands, after):
+        steps = tuple(itertools.chain(*into, back))
+        yield steps, functools.partial(way, into, back)
+        if operator is SUBTRACT and not element.is_integer:
+            yield steps, functools.partial(negated, into, back)
+
+
+def _through(steps: Steps, value: Value) -> Value:
+    for step in steps:
+        value = step(value)
+    return value
+
+
+Conversions: TypeAlias = tuple[Sequence[Steps], Sequence[Steps], Sequence[Steps]]
+"""How operands are converted, how else those that are subtracted are, and how the result is."""
+
+
+def _of_integers(element: ElementType) -> Conversions:
+    """Integers are converted into 32 bits and back, or not at all.
+
+    Some runtimes add the negative of what is subtracted, which the lowest number does not have.
+    """
+    own = _conversions(element)
+    last = [(one,) for one in own[:-1]]
+    if element.bits <= 16:
+        return [()], [(own[-1],)], last
+    int32 = _conversions(TYPES["int32"])
+    short = [(), *((one,) for one in (*int32[:-1], _in_float32))]
+    less: list[Steps] = [(int32[-1],), (own[-1],), (lambda value: -int32[1](own[0](-value)),)]
+    return short, less, [(*first, one) for first in (*short, (own[0], int32[1])) for (one,) in last]
+
+
+def _conversions(element: ElementType) -> tuple[Step, Step, Step]:
+    """Ways into an integer type: modulo, to the nearest number, and to the nearest one that has a negative."""
+    low, high = element.limits
+    return (
+        lambda value: (math.trunc(value) - low) % (high - low + 1) + low,
+        lambda value: min(max(math.trunc(value), low), high),
+        lambda value: min(max(math.trunc(value), -high if low else 0), high),
+    )
+
+
+def _of_floats(element: ElementType) -> Conversions:
+    """Subnormal floats become 0, and large ones the largest of a type."""
+    limited = functools.partial(_limited, TYPES["bfloat16"])
+    steps: list[Steps] = [(), (_flushed,), (limited,), (_flushed, limited)]
+    if element.name == "float64":
+        float32 = functools.partial(_limited, TYPES["float32"])
+        steps = [*steps, (float32,), (_flushed, float32)]
+    return steps, (), [*steps, (_without_sign,), (_flushed, _without_sign)]
+
+
+def _in_float32(value: Value) -> Value:
+    float32 = TYPES["float32"]
+    return math.trunc(codes.decode(float32, codes.encode(float32, value)))
+
+
+def _flushed(value: Value) -> Value:
+    if not 0 < abs(float(value)) < 2.0**-126:
+        return value
+    return Fraction(0) if value > 0 else -0.0
+
+
+def _limited(element: ElementType, value: Value) -> Value:
+    """A number, or the largest of a type where it is larger."""
+    assert element.format is not None
+    largest = float(codes.decode(element, codes.largest(element.format)))
+    if not abs(float(value)) > largest:
+        return value
+    return Fraction(math.copysign(largest, value))
+
+
+def _without_sign(value: Value) -> Value:
+    return Fraction(0) if value == 0 else value
