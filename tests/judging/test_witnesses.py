@@ -111,6 +111,22 @@ def test_a_runtime_gives_what_follows_from_other_operands(dtype: str, a: Any, b:
     assert compiled(given)[0].tolist() == [finding.witness.got] * 3
 
 
+@pytest.mark.parametrize(
+    ("constant", "verdict"),
+    [
+        ([0.3, -2.0], "ok"),
+        ([2.0**-117, 1], "ok"),
+        ([2.0**-118, 1], "different-numbers"),
+        ([0.3, 0], "different-numbers"),
+    ],
+)
+def test_a_constant_far_from_0_hides_what_is_made_of_subnormal_numbers(constant: list[float], verdict: str) -> None:
+    """openvino makes 0 of subnormal bfloat16; all numbers of the type were run with 0.3, 1, 4, 2e-100 and 1e-30."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    (finding,) = check(subtraction("bfloat16", None, np.array([*constant, 1], bfloat16)), OPENVINO).findings
+    assert finding.verdict == verdict
+
+
 def test_measured_results_that_no_known_way_gives_leave_the_witness_open() -> None:
     (occurrence,) = occurrences(read(subtraction("uint8", None, np.uint8([3])).SerializeToString()))
     odd = {"wraps": Answer("different-numbers", Witness(SUBTRACT, (5, 10), 7, 251))}

@@ -124,6 +124,19 @@ def of(finding: Finding, *reasons: because.Reason, **changes: object) -> Finding
             [f"if 512 ulps are fine: minuend check a.onnx --target {WRAPS.target} {TOLERATED}"],
         ),
         (
+            replace(
+                of(FLOAT, because.PatternComputedOtherwise(less(Op("Mul", (X, X)), X)), severity="numbers"),
+                fixable=False,
+                witness=Witness(SUBTRACT, (1.7, 1.8, 1.7), -0.17665634, -0.17665628, less(Op("Mul", (X, X)), X)),
+            ),
+            (
+                "numbers in float32; this example shows rounding: "
+                "Mul(1.7, 1.8) − 1.7 = −0.17665634, expected −0.17665628"
+            ),
+            "computed together with adjacent operators: Mul(x, x) - x",
+            ["no remedy known: accept it in minuend.toml"],
+        ),
+        (
             of(WRAPS, because.DialectNotRead("openvino-cpu", "DirectML", "onnx"), verdict="not-implemented"),
             "does not run",
             "openvino-cpu does not read DirectML models",

@@ -35,7 +35,7 @@ _ORDINARY = "ordinary"
 _MOST_PAIRS = 4096
 """Operands that are looked at, the ones that read best first."""
 
-_BY_RULE = (*SYSTEMATIC, BY_DIGITS, "subnormal", "negative zero")
+_BY_RULE = (*SYSTEMATIC, BY_DIGITS, "subnormal", "negative zero", "overflows", "rounds")
 """Value classes whose members deviate by a rule, and not by how a runtime rounds some of them."""
 
 Step: TypeAlias = Callable[[Value], Value]

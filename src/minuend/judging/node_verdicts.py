@@ -23,7 +23,7 @@ from minuend.models.constants import WORDS, Constants, word_of
 from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
-from minuend.operators.value_classes import NO_VALUES, classes
+from minuend.operators.value_classes import NO_VALUES, classes, least_normal
 from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
@@ -300,6 +300,8 @@ def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
     """
     if answer.witness is None or name == BY_DIGITS or _can_occur(answer.witness, occurrence):
         return answer
+    if name in _SMALL and _hides_small_numbers(answer, occurrence):
+        return OK
     spans = zip(answer.spans, occurrence.operands, occurrence.fixed(), strict=False)
     if name != "nan" and any(
         known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
@@ -308,6 +310,29 @@ def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
     if name in SYSTEMATIC or any(answer.spans):
         return answer
     return Answer("unknown", reason=OtherOperandsDiffer())
+
+
+_SMALL = ("subnormal", "negative zero")
+"""Value classes whose members differ by what is made of numbers near 0."""
+
+
+def _hides_small_numbers(answer: Answer, occurrence: Occurrence) -> bool:
+    """Whether an operand is so much larger than what an answer makes of numbers near 0 that no result shows it.
+
+    No difference of it and a number of the type is subnormal, and less a subnormal number it rounds to itself.
+    """
+    assert isinstance(occurrence.node, Node)
+    element = occurrence.node.a.element
+    if element.format is None or len(occurrence.operands) == 1:
+        return False
+    if any(one.severity not in ("sign-of-zero", "subnormal") for one in answer.deviations(element)):
+        return False
+    least = float(least_normal(element)) * 2.0 ** (element.format.mantissa + 2)
+    sizes = (None if one is None else np.abs(in_float64(one)) for one in occurrence.fixed())
+    return any(
+        bool(np.all(stored >= least)) if stored is not None else range_.lo >= least or range_.hi <= -least
+        for stored, range_ in zip(sizes, occurrence.operands, strict=True)
+    )
 
 
 def _has_sizes(operand: Range, stored: Array | None, sizes: tuple[float, float]) -> bool:

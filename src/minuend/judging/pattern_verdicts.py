@@ -204,7 +204,7 @@ def _each(
             helps = "" if hint or shortened else _helps(occurrence, node, target, match, classes)
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, graph, wrong, helps, shown)
-            found = _with_fitting_witness(found, node.a.element) if match.zeros else found
+            found = _with_possible_witness(found, node.a.element) if match.zeros else found
             yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
 
 
@@ -384,7 +384,7 @@ def _within_ranges(
         for name, one in wrong.items()
         for each in within_ranges(_deviations(node.a.dtype, {name: one}), name, match, ranges, node.a.element)
     )
-    return _with_fitting_witness(replace(found, deviations=tuple(dict.fromkeys(deviations))), node.a.element)
+    return _with_possible_witness(replace(found, deviations=tuple(dict.fromkeys(deviations))), node.a.element)
 
 
 def _in_own_precision(
@@ -398,10 +398,10 @@ def _in_own_precision(
     return all(known.get(name) == one for name, one in wrong.items())
 
 
-def _with_fitting_witness(found: PatternVerdict, element: ElementType) -> PatternVerdict:
-    """A verdict without a witness that is worse than what the operands can show."""
+def _with_possible_witness(found: PatternVerdict, element: ElementType) -> PatternVerdict:
+    """A verdict without a witness that is worse than what the operands can show; a milder one shows the deviation."""
     one = found.witness
-    if one is None or deviation(element, one).severity == found.severity:
+    if one is None or rank(deviation(element, one).severity) <= rank(found.severity):
         return found
     return replace(found, witness=None)
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from minuend.core.elements import TYPES
 from minuend.errors import Unsupported
 from minuend.language import Language
 from minuend.runtimes import reasons as because
 from minuend.runtimes import registry, rendering
 from minuend.runtimes.actions import Action
 from minuend.runtimes.reasons import Reason, deciding
-from minuend.runtimes.severity import UNKNOWN, most_ulps
+from minuend.runtimes.severity import UNKNOWN, deviation, most_ulps, rank
 
 if TYPE_CHECKING:
     from minuend.runtimes.finding import Finding
@@ -170,6 +171,9 @@ def what(finding: Finding, language: Language) -> str:
     severity = language.tr("{severity} in {dtype}", severity=_severity(finding, language), dtype=finding.dtype)
     if finding.witness is None:
         return language.tr("{severity}, no example known", severity=severity)
+    shown = deviation(TYPES[finding.dtype], finding.witness).severity
+    if finding.severity is not None and shown is not None and rank(shown) < rank(finding.severity):
+        severity = language.tr("{severity}; this example shows {milder}", severity=severity, milder=shown)
     return language.labelled(severity, rendering.example(finding.witness, language))
 
 
