@@ -25,6 +25,7 @@ from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range
 from minuend.operators import NEGATIVE, SUBTRACT, codes, reference
 from minuend.operators.operator import Operator, Value
+from minuend.operators.value_classes import least_normal
 from minuend.runtimes import values
 from minuend.runtimes.answers import DIFFERENT, Answer
 from minuend.runtimes.witness import Witness
@@ -82,8 +83,8 @@ def _operands(
             yield from itertools.islice(zip(*met, strict=True), _MOST_PAIRS)
         return
     pools = [pool(element, one, known).tolist() for one, known in zip(ranges, stored, strict=True)]
-    if not element.is_integer:  # runtimes look at constants, and take some tiny or large ones for others
-        for k in (i for i, one in enumerate(stored) if one is not None):
+    for k in (i for i, one in enumerate(stored) if one is not None and len(pools[i]) == 1):
+        if not element.is_integer:  # runtimes leave a constant 0 out, and take some tiny or large numbers for others
             pools[k] = [code for code in pools[k] if _is_common(element, code)]
     if element.bits <= 8:
         pools = [sorted(one, key=values.plainest(element).index) for one in pools]
@@ -105,8 +106,7 @@ def _diagonals(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _is_common(element: ElementType, code: int) -> bool:
-    value = codes.decode(element, code)
-    return value == 0 or 2.0**-126 <= abs(float(value)) <= 2.0**120
+    return 2.0**-126 <= abs(float(codes.decode(element, code))) <= 2.0**120
 
 
 def _alike(element: ElementType, one: int, other: int) -> bool:
@@ -142,24 +142,25 @@ def _ways(operator: Operator, element: ElementType) -> Iterator[tuple[Steps, Com
 
     Each operand is converted, then the result is.
     """
-    computed_in = TYPES["float32"] if element.name == "float64" else element
+    types = [element, TYPES["float32"]] if element.name == "float64" else [element]
 
-    def way(into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
+    def way(type_: ElementType, into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
         converted = [_through(*one) for one in zip(into, operands, strict=True)]
         if element.is_integer:
             return _through(back, operator.compute(*converted))
-        return _through(back, reference.of_values(operator, computed_in, converted))
+        return _through(back, reference.of_values(operator, type_, converted))
 
-    def negated(into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
-        return reference.of_values(NEGATIVE, element, [way(into, back, operands[::-1])])
+    def negated(type_: ElementType, into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
+        return reference.of_values(NEGATIVE, element, [way(type_, into, back, operands[::-1])])
 
     before, less, after = _of_integers(element) if element.is_integer else _of_floats(element)
-    operands = ([*before, *less] if direction < 0 else before for direction in operator.directions)
-    for *into, back in itertools.product(*operands, after):
-        steps = tuple(itertools.chain(*into, back))
-        yield steps, functools.partial(way, into, back)
-        if operator is SUBTRACT and not element.is_integer:
-            yield steps, functools.partial(negated, into, back)
+    operands = [[*before, *less] if direction < 0 else before for direction in operator.directions]
+    for type_ in types:
+        for *into, back in itertools.product(*operands, after):
+            steps = tuple(itertools.chain(*into, back))
+            yield steps, functools.partial(way, type_, into, back)
+            if operator is SUBTRACT and not element.is_integer:
+                yield steps, functools.partial(negated, type_, into, back)
 
 
 def _through(steps: Steps, value: Value) -> Value:
@@ -199,12 +200,12 @@ def _conversions(element: ElementType) -> tuple[Step, Step, Step]:
 
 def _of_floats(element: ElementType) -> Conversions:
     """Subnormal floats become 0, and large ones the largest of a type."""
-    limited = functools.partial(_limited, TYPES["bfloat16"])
-    steps: list[Steps] = [(), (_flushed,), (limited,), (_flushed, limited)]
-    if element.name == "float64":
-        float32 = functools.partial(_limited, TYPES["float32"])
-        steps = [*steps, (float32,), (_flushed, float32)]
-    return steps, (), [*steps, (_without_sign,), (_flushed, _without_sign)]
+    least = dict.fromkeys((2.0**-126, float(least_normal(element))))
+    flushes: list[Steps] = [(), *((functools.partial(_flushed, one),) for one in least)]
+    wide = ("bfloat16", "float32") if element.name == "float64" else ("bfloat16",)
+    limits: list[Steps] = [(), *((functools.partial(_limited, TYPES[name]),) for name in wide)]
+    steps = [(*flush, *limit) for flush in flushes for limit in limits]
+    return steps, (), [*steps, *((*flush, _without_sign) for flush in flushes)]
 
 
 def _in_float32(value: Value) -> Value:
@@ -212,8 +213,8 @@ def _in_float32(value: Value) -> Value:
     return math.trunc(codes.decode(float32, codes.encode(float32, value)))
 
 
-def _flushed(value: Value) -> Value:
-    if not 0 < abs(float(value)) < 2.0**-126:
+def _flushed(least: float, value: Value) -> Value:
+    if not 0 < abs(float(value)) < least:
         return value
     return Fraction(0) if value > 0 else -0.0
 

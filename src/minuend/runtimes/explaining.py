@@ -169,6 +169,8 @@ def what(finding: Finding, language: Language) -> str:
     if finding.verdict in _WHAT:
         return language.tr(_WHAT[finding.verdict])
     severity = language.tr("{severity} in {dtype}", severity=_severity(finding, language), dtype=finding.dtype)
+    if finding.witness is None and isinstance(deciding(finding.reasons), because.ResultDiffers):
+        return severity  # whatever the operands are
     if finding.witness is None:
         return language.tr("{severity}, no example known", severity=severity)
     shown = deviation(TYPES[finding.dtype], finding.witness).severity
