@@ -54,6 +54,7 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
+from minuend.runtimes.rule_witnesses import of_cut_off, of_factor
 from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, deviation, rank, worst
 from minuend.runtimes.table import STATIC, WIDE, Answers, joined, pattern_key
 from minuend.runtimes.target import Target
@@ -205,7 +206,7 @@ def _each(
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, graph, wrong, helps, shown)
             found = _with_possible_witness(found, node.a.element) if match.zeros else found
-            yield _within_ranges(found, occurrence, node, target, match, hint, wrong)
+            yield _with_rule_witness(_within_ranges(found, occurrence, node, target, match, hint, wrong), match)
 
 
 def _holds_beyond_int32(occurrence: Occurrence, match: Match) -> bool:
@@ -404,6 +405,15 @@ def _with_possible_witness(found: PatternVerdict, element: ElementType) -> Patte
     if one is None or rank(deviation(element, one).severity) <= rank(found.severity):
         return found
     return replace(found, witness=None)
+
+
+def _with_rule_witness(found: PatternVerdict, match: Match) -> PatternVerdict:
+    """A verdict with what shows it where the rule alone tells that."""
+    if found.witness is not None or found.verdict != "different-numbers":
+        return found
+    if match.kernel == CUT_OFF:
+        return replace(found, witness=of_cut_off(match.pattern))
+    return replace(found, witness=of_factor(match.pattern)) if found.severity == "sign-of-zero" else found
 
 
 def _deviations(dtype: str, wrong: Mapping[str, Answer]) -> tuple[Deviation, ...]:

@@ -18,6 +18,7 @@ from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, N
 from minuend.models.patterns import Const, Distant, How, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse
+from minuend.runtimes.rule_witnesses import of_sum_that_is_zero
 from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import parse_version
 from minuend.standards.version import OpVersion
@@ -193,7 +194,7 @@ class Table:
         if not stored or not self._cell(Match(_TWICE_ADDED, ADJACENT, "Add"), WIDE, STATIC):
             return {}
         name = "negative zero" if pattern.judged else "ordinary"
-        return {name: Answer("different-numbers", severities=("sign-of-zero",))}
+        return {name: Answer("different-numbers", of_sum_that_is_zero(pattern), severities=("sign-of-zero",))}
 
     @functools.cached_property
     def _computes_float64_in_float32(self) -> bool:

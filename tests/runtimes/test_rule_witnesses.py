@@ -1,0 +1,66 @@
+"""Witnesses that a rule tells: openvino gives what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+pytest.importorskip("openvino")
+pytest.importorskip("ml_dtypes")
+
+import ml_dtypes
+import onnx
+import openvino
+
+from minuend import check
+
+HEAD = '<ir_version: 8, opset_import: ["" : 13]> g'
+F32 = {"INFERENCE_PRECISION_HINT": "f32"}
+
+
+def gives(model: onnx.ModelProto, *given: Any) -> Any:
+    core = openvino.Core()
+    return core.compile_model(core.read_model(model.SerializeToString()), "CPU", F32)(list(given))[0]
+
+
+@pytest.mark.parametrize("inner", ["Sub(y, k)", "Sub(k, y)", "Add(y, k)", "Add(k, y)"])
+@pytest.mark.parametrize("constant", ["float k = {1.7}", "float[2] k = {1.7, 1.7}"])
+def test_less_a_sum_that_is_zero(inner: str, constant: str) -> None:
+    text = f"{HEAD} (float[2] x, float[2] y) => (float[2] z) <{constant}> {{ t = {inner} z = Sub(x, t) }}"
+    witness = check(text, "openvino-cpu", hint="f32").findings[-1].witness
+    assert witness is not None
+    assert (str(witness.got), str(witness.expected)) == ("0.0", "-0.0")
+    x, *others = witness.operands
+    y = others["(k" in inner]
+    assert str(gives(onnx.parser.parse_model(text), *(np.full(2, one, np.float32) for one in (x, y)))[0]) == "0.0"
+
+
+@pytest.mark.parametrize("body", ["d = Sub(c, x) z = Mul(d, k)", "d = Sub(x, c) z = Mul(k, d)"])
+def test_a_mask_of_zeros_and_ones_less_one_times_a_number_below_0(body: str) -> None:
+    text = f"{HEAD} (bool[2] m) => (float[2] z) <float c = {{1}}, float k = {{-1.7}}> {{ x = Cast<to=1>(m) {body} }}"
+    (finding,) = check(text, "openvino-cpu", hint="f32").findings
+    assert finding.witness is not None
+    assert finding.severity == "sign-of-zero"
+    assert (str(finding.witness.got), str(finding.witness.expected)) == ("0.0", "-0.0")
+    assert sorted(finding.witness.operands) == [-1.7, 1.0, 1.0]
+    assert [str(one) for one in gives(onnx.parser.parse_model(text), np.array([True, True]))] == ["0.0", "0.0"]
+
+
+@pytest.mark.parametrize("reduced", ["ReduceMax<axes=[2]>(x)", "ReduceMean<axes=[2]>(x)", "GlobalAveragePool(x)"])
+@pytest.mark.parametrize("subtraction", ["Sub(r, k)", "Sub(k, r)"])
+def test_what_was_reduced_less_a_constant_is_cut_off(reduced: str, subtraction: str) -> None:
+    bfloat16 = ml_dtypes.bfloat16
+    body = f"(bfloat16[2,3,4] x, bfloat16[1] k) => (bfloat16[2,3,1] z) {{ r = {reduced} z = {subtraction} }}"
+    model = onnx.parser.parse_model(f"{HEAD} {body}".replace("13", "22" if "Pool" in reduced else "13"))
+    stored = np.array([0.0015], bfloat16).tobytes()
+    model.graph.initializer.append(onnx.helper.make_tensor("k", onnx.TensorProto.BFLOAT16, [1], stored, raw=True))
+    del model.graph.input[1:]
+    (finding,) = check(model, "openvino-cpu", hint="f32").findings
+    assert finding.witness is not None
+    assert abs(finding.witness.expected) == 1
+    x = openvino.Tensor(np.full((2, 3, 4), 1, bfloat16).view(np.uint16), [2, 3, 4], openvino.Type.bf16)
+    got = np.asarray(gives(model, x)).view(np.uint16).view(bfloat16).astype(np.float64)
+    assert set(got.ravel()) == {float(bfloat16(finding.witness.got))}
