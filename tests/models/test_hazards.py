@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -304,3 +305,65 @@ def test_a_signalling_nan_among_constants_warns_of_nothing(dtype: str, nan: int,
         warnings.simplefilter("error")
         found = verdicts(f"({dtype}[2] x) => ({dtype}[2] y) {constants} {{ d = Sub(x, k) y = Sub(d, m) }}")
     assert found
+
+
+# ---- normalisation ------------------------------------------------------------------------------------------------
+
+OPENCV = "opencv-dnn@5.0.0.93"
+NORMALISED = (
+    "m = ReduceMean<axes=[-1]>(x) d = Sub(x, m) p = Pow(d, two) v = ReduceMean<axes=[-1]>(p) ve = Add(v, e) "
+    "s = Sqrt(ve) q = Div(d, s) "
+)
+PARAMETERS = {
+    "vectors along the last axis": ("u = Mul(q, w) y = Add(u, b)", "", False),
+    "made vectors": ("r = ReduceMax<axes=[0,1,2],keepdims=0>(x) u = Mul(q, r) y = Add(u, b)", "", False),
+    "a scale alone": ("y = Mul(q, one)", "", False),
+    "a mean over another axis": ("u = Mul(q, one) y = Add(u, b)", "[1]", False),
+    "a root by a power": ("u = Mul(q, one) y = Add(u, b)", "Pow(ve, half)", False),
+    "a scale of one number": ("u = Mul(q, one) y = Add(u, b)", "", True),
+    "a bias of all axes": ("u = Mul(q, w) y = Add(u, all)", "", True),
+    "what was normalised as the bias": ("u = Mul(q, w) y = Add(u, x)", "", True),
+    "a scale as the first operand": ("u = Mul(w, q) y = Add(u, b)", "", True),
+    "a bias as the first operand": ("u = Mul(q, w) y = Add(b, u)", "", True),
+    "a mean over two axes": ("u = Mul(q, w) y = Add(u, b)", "[2,3]", True),
+}
+
+
+def normalised(end: str, other: str, dims: str) -> str:
+    stored = "float e = {0.001}, float two = {2}, float half = {0.5}, float one = {3}, float[8] w = {1,2,3,4,5,6,7,8}"
+    stored += ", float[8] b = {1,2,3,4,5,6,7,8}, float[1,1,1,8] all = {1,2,3,4,5,6,7,8}"
+    body = NORMALISED.replace("[-1]", other) if other.startswith("[") else NORMALISED
+    body = body.replace("Sqrt(ve)", other) if other.startswith("Pow") else body
+    return f"(float[{dims}] x) => (float[{dims}] y) <{stored}> {{ {body} {end} }}"
+
+
+def opencv_text(end: str, other: str, dims: str) -> ModelProto:
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> g {normalised(end, other, dims)}')
+
+
+@pytest.mark.parametrize("dims", ["2,3,4,8", "a,b,c,8"])
+@pytest.mark.parametrize(("end", "other", "refused"), PARAMETERS.values(), ids=PARAMETERS)
+def test_a_normalisation_with_other_parameters_does_not_load_on_opencv(
+    end: str, other: str, refused: bool, dims: str
+) -> None:
+    """Graph 220 of seed 9935 was ok, and OpenCV refuses it."""
+    found = mn.check(opencv_text(end, other, dims), OPENCV).findings[0]
+    assert (found.verdict == "not-implemented") is refused
+
+
+@pytest.mark.parametrize(("end", "other", "refused"), PARAMETERS.values(), ids=PARAMETERS)
+def test_opencv_still_refuses_a_normalisation_with_other_parameters(end: str, other: str, refused: bool) -> None:
+    cv2 = pytest.importorskip("cv2")
+    stored = np.frombuffer(opencv_text(end, other, "2,3,4,8").SerializeToString(), np.uint8)
+    net = cv2.dnn.readNetFromONNX(stored)
+    net.setInput(np.ones((2, 3, 4, 8), np.float32), "x")
+    with pytest.raises(cv2.error, match="LayerNorm") if refused else contextlib.nullcontext():
+        net.forward()
+
+
+def test_a_normalisation_with_parameters_of_unknown_axes_is_unknown_on_opencv() -> None:
+    text = normalised("u = Mul(q, k) y = Add(u, b)", "", "a,b,c,8").replace(
+        "(float[a,b,c,8] x)", "(float[a,b,c,8] x, float[n] k)"
+    )
+    made = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> g {text}')
+    assert mn.check(made, OPENCV).findings[0].verdict == "unknown"

@@ -91,6 +91,38 @@ def _end(flow: Flow, divided: set[str]) -> tuple[Const, ...]:
     return tuple(found)
 
 
+def has_other_parameters(flow: Flow, index: int) -> bool | None:
+    """Whether the second operands of a scale and a bias behind a normalisation are no vectors along its last axis.
+
+    ``None`` where their shapes do not say.
+    """
+    operator, operands, outputs = flow.steps[index]
+    if operator != "Sub" or not outputs or flow.maker(operands[1], ()) != "ReduceMean":
+        return False
+    before, after = (flow.shapes.get(name) for name in operands)
+    last, over_more = None, False
+    if isinstance(before, tuple) and isinstance(after, tuple) and before:
+        if after[-1:] != (1,):
+            return False
+        last, over_more = before[-1], after != (*before[:-1], 1)
+    found: set[bool | None] = set()
+    divided = _divided(flow, outputs[0], "Pow", "Sqrt", "Div")
+    for scale, scaled in ((inputs[1], out) for kind, inputs, out in _read(flow, divided) if kind == "Mul"):
+        for bias in (inputs[1] for kind, inputs, _ in _read(flow, {scaled}) if kind == "Add"):
+            found |= {True if over_more else _is_no_vector(flow, name, last) for name in (scale, bias)}
+    return True if True in found else None if None in found else False
+
+
+def _is_no_vector(flow: Flow, name: str, size: object) -> bool | None:
+    """Whether a value has not one axis of a size; ``None`` where that is not known."""
+    dims = flow.shapes.get(name)
+    if not isinstance(dims, tuple):
+        return None
+    if len(dims) != 1 or (isinstance(dims[0], int) and isinstance(size, int) and dims[0] != size):
+        return True
+    return False if dims[0] == size else None
+
+
 def _after(flow: Flow, names: set[str], operator: str) -> set[str]:
     return {out for kind, _, out in _read(flow, names) if kind == operator}
 

@@ -4,6 +4,8 @@ square of int64             the node subtracts 0, and what comes of it is multip
 sizes joined when it runs   operands of open shapes may be broadcast along an axis, and an operator that cuts or
                             reshapes the result, or needs its sizes, stands behind, or the model states these
 signs of zero mixed up      a constant of the node is another constant, but for the sign of a 0
+other parameters            a scale and a bias behind a normalisation are no vectors along its last axis
+unknown parameters          the same, where their shapes do not say
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 """
 
@@ -18,6 +20,7 @@ import numpy as np
 from minuend.core.elements import TYPES
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
+from minuend.models.fusions import has_other_parameters
 from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
 from minuend.models.ranges.interval import Range
 
@@ -26,6 +29,7 @@ JOINED_LATER = "sizes joined when it runs"
 SIGNS_MIXED = "signs of zero mixed up"
 EINSUM = "behind Einsum"
 EXTREMES = "extremes of float16"
+OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
 _NEUTRAL = {"Add": (0, 0), "Sub": (0,), "Mul": (1, 1), "Div": (1,)}
 """Operators of two operands: the number as the last operand, and as the first, with which the other one stays."""
@@ -76,6 +80,8 @@ class Hazards:
             yield from (SQUARE + element.name,) * _is_squared(self.flow, index)
         if index in self._joined_later and index in self._sized_later:
             yield JOINED_LATER
+        if not element.is_integer and (other := has_other_parameters(self.flow, index)) is not False:
+            yield OTHER_PARAMETERS[other]
         if not element.is_integer and _is_behind_einsum(self.flow, inputs):
             yield EINSUM
         if not element.is_integer and any(map(self._has_double, inputs)):

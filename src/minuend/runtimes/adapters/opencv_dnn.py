@@ -37,6 +37,14 @@ STRICT = {
     "operand of float64 in double_data": ("not-implemented", f"OpenCV makes float32 of double_data; {_RAW}"),
     "operand of value_int": ("not-implemented", f"OpenCV makes int32 of value_int; {_RAW}"),
     "operand of value_ints": ("not-implemented", f"OpenCV makes int32 of value_ints; {_RAW}"),
+    "other parameters": (
+        "not-implemented",
+        "OpenCV takes it for a LayerNormalization, whose scale and bias have to be vectors along the last axis",
+    ),
+    "unknown parameters": (
+        "unknown",
+        "OpenCV takes it for a LayerNormalization, whose scale and bias have to be vectors along the last axis",
+    ),
     "control flow": (
         "unknown",
         "OpenCV has two engines, of which one has no If, Loop or Scan; which one takes a model was not measured",
