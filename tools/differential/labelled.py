@@ -47,7 +47,7 @@ B_IS = (
     "other dimension", "other two-dimensional", "other scalar", "without scalar", "other grid mapping", "other bounds",
     "other spelling", "other spelling of speed", "other length", "without first axis", "a without first axis",
     "without axes", "other type", "transposed",
-    "more variables", "other text", "other unit", "other attributes", "other units of times",
+    "more variables", "other text", "other unit", "other attributes", "other units of times", "same time",
 )  # fmt: skip
 """The one thing in which B is not like A; ``""`` where there is none."""
 
@@ -161,6 +161,14 @@ _ORIGINS = {
 }
 
 
+_IN_OTHER_WORDS = {
+    "time": ("day since 2000-1-1 00:00:00", "gregorian"),
+    "time noleap": ("days since 2000-01-01T00:00Z", "365_day"),
+    "time hours": ("h since 2000-01-01 06:00:00.0", "standard"),
+}
+"""The same moments, as others state them."""
+
+
 def _along(kind: str, name: str, size: int, *, b_is: str) -> Any:
     """Return what stands along an axis as xarray's variable."""
     attributes: dict[str, Any] = {"units": "m", "long_name": f"the {name} axis"}
@@ -175,6 +183,8 @@ def _along(kind: str, name: str, size: int, *, b_is: str) -> Any:
         units, calendar = _ORIGINS[kind]
         units = "days since 1999-01-01" if b_is == "other origin" else units
         calendar = "360_day" if b_is == "other calendar" else calendar
+        if b_is == "same time":
+            units, calendar = _IN_OTHER_WORDS[kind]
         return (name,), values.astype("float64"), {"units": units, "calendar": calendar}
     dtype = kind if b_is != "other index type" else "float64" if kind != "float64" else "int32"
     if b_is == "other index unit":
@@ -479,13 +489,31 @@ def _why_place(a: Any, b: Any, name: str) -> Iterator[Why]:
         one, other = x.coords[label], y.coords[label]
         if not one.dims or not other.dims:
             continue
-        if any(not _same(one.attrs.get(key), other.attrs.get(key)) for key in _MEANING):
+        stated = [{key: c.attrs.get(key) for key in _MEANING} for c in (one, other)]
+        if not all(map(_same, *(each.values() for each in stated))) and _in_other_words(*stated):
             yield Reason.COORDINATE_MEANING(repr(label))
         if one.shape == other.shape and not _same(one.values, other.values):
             yield Reason.COORDINATES(repr(label))
+        yield from _why_cells(a, b, name, label)
     systems = [_system(one, name) for one in (a, b)]
     if systems[0] != systems[1]:
         yield Reason.SYSTEM()
+
+
+def _in_other_words(p: Mapping[str, Any], q: Mapping[str, Any]) -> bool:
+    """Whether attributes that differ do not state one time in two ways."""
+    times = [(one["units"], one["calendar"]) for one in (p, q)]
+    return times not in [[own, _IN_OTHER_WORDS[kind]] for kind, own in _ORIGINS.items()]
+
+
+def _why_cells(a: Any, b: Any, name: str, label: Any) -> Iterator[Why]:
+    """Say that coordinates, which lie along each other, have other bounds."""
+    one, other = (of[name].coords[label] for of in (a, b))
+    bounds = [
+        of.variables.get(str(c.encoding.get("bounds") or c.attrs.get("bounds"))) for of, c in ((a, one), (b, other))
+    ]
+    if one.shape == other.shape and not any(found is None for found in bounds) and not _same(*bounds):
+        yield Reason.BOUNDS(repr(label))
 
 
 def _system(of: Any, name: str) -> Any:

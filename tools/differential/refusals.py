@@ -54,6 +54,7 @@ class Reason(Enum):
     AXIS_NAMES = "FileFormatError", r"^axis \d+ is '.*; nothing is transposed"
     NO_COORDINATES = "FileFormatError", r"has no coordinates for '"
     COORDINATES = "FileFormatError", r"^A and B have different coordinates '"
+    BOUNDS = "FileFormatError", r"^A and B have different bounds of the coordinates '"
     COORDINATE_MEANING = (
         "FileFormatError",
         r"^A and B have coordinates '.*' of different (units|cal|scale_|add_)",

@@ -6,6 +6,7 @@ whether they are the same places. A format without a word for it (``.npy``) is t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from minuend.core.shapes import Broadcast, size, static
 from minuend.errors import FileFormatError
-from minuend.files.base import Tensor
+from minuend.files.base import Tensor, quoted
 from minuend.files.formats import units
-from minuend.files.formats.coordinates import Axis, Companion, Coordinates
+from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
 from minuend.files.formats.georeference import Grid, difference
 from minuend.files.formats.hdf5_layout import Layout
 from minuend.files.formats.missing import flat
+from minuend.files.stored_elements import Elements
 from minuend.files.streaming.regions import contiguous, index
 
 
@@ -90,9 +92,10 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
     for name, label in x.labels.items():
         other = y.labels.get(name)
         if other is not None and label.axes and other.axes:
-            _check_labels(label, other)
-    systems = [None if grid.system is None else _described(grid.system) for grid in (x, y)]
-    if systems[0] != systems[1]:
+            _check_labels(name, x, y)
+    for systems in itertools.zip_longest(_systems(x), _systems(y)):
+        if systems[0] == systems[1]:
+            continue
         described = [f"{path} {_system(one, systems)}" for path, one in zip(paths, systems, strict=True)]
         raise FileFormatError(
             f"A and B have different coordinate systems: {described[0]} and {described[1]}; nothing is warped, bring "
@@ -122,19 +125,51 @@ def _check_axis(pair: list[Axis | None], grids: tuple[Coordinates, Coordinates],
         )
 
 
-def _check_labels(one: Companion, other: Companion) -> None:
-    """Check that coordinates are the same numbers, in the same units."""
+def _check_labels(name: str, x: Coordinates, y: Coordinates) -> None:
+    """Check that coordinates are the same numbers, along the same axes, in the same units, of the same cells."""
+    one, other = x.labels[name], y.labels[name]
+    axes = [[axis.name for axis in label.axes] for label in (one, other)]
+    a, b = one.elements(), other.elements()
+    if len(axes[0]) != len(axes[1]) or (
+        a.shape == b.shape and any(p and q and p != q for p, q in zip(*axes, strict=True))
+    ):
+        raise FileFormatError(
+            f"A and B have coordinates {one.name!r} along different axes: {quoted(axes[0])} and {quoted(axes[1])}; "
+            "nothing is transposed or repeated, bring them to the same axes first"
+        )
+    what = f"coordinates {one.name!r}"
+    _check_meaning(what, (one.attributes, other.attributes), a)
+    if a.shape != b.shape:
+        return  # repeated
+    hint = f"take {one.name!r} away (ncwa -a, for an axis of one)"
+    _check_numbers(what, (a, b), f"bring them to one grid first (cdo, xarray's reindex), or {hint}")
+    for p, q in zip(x.bounds.get(name, ()), y.bounds.get(name, ()), strict=False):
+        what, cells = f"bounds of the coordinates {one.name!r}", (p.elements(), q.elements())
+        _check_meaning(what, ({**one.attributes, **p.attributes}, {**other.attributes, **q.attributes}), cells[0])
+        _check_numbers(what, cells, f"bring them to one first, or take them away (ncatted -a bounds,{one.name},d,,)")
+
+
+def _check_meaning(what: str, attributes: tuple[Attributes, Attributes], values: Elements) -> None:
     for key in _OF_NUMBERS:
-        came = [label.attributes.get(key) for label in (one, other)]
-        if not _same(key, *came):
+        came = [one.get(key) for one in attributes]
+        if not _same(key, *came) and not (key == "calendar" and _counted_alike(*attributes, values)):
             described = ["none" if value is None else repr(value) for value in came]
             raise FileFormatError(
-                f"A and B have coordinates {one.name!r} of different {key}: {described[0]} and {described[1]}; bring "
-                "them to one first"
+                f"A and B have {what} of different {key}: {described[0]} and {described[1]}; bring them to one first"
             )
-    a, b = one.elements(), other.elements()
+
+
+def _counted_alike(one: Attributes, other: Attributes, values: Elements) -> bool:
+    """Whether moments, whose numbers and units are the same, are so in two calendars."""
+    if not units.counted_alike(str(one.get("units")), one.get("calendar"), other.get("calendar")):
+        return False
+    return not any((values.part(region) < 0).any() for region in contiguous(values.shape, values.dtype.itemsize))
+
+
+def _check_numbers(what: str, pair: tuple[Elements, Elements], hint: str) -> None:
+    a, b = pair
     if a.shape != b.shape:
-        return  # repeated, or of axes that are distinguished above
+        raise FileFormatError(f"A and B have different {what}: of the shapes {a.shape} and {b.shape}; {hint}")
     for region in contiguous(a.shape, max(a.dtype.itemsize, b.dtype.itemsize)):
         x, y = a.part(region), b.part(region)
         equal = x == y
@@ -144,21 +179,29 @@ def _check_labels(one: Companion, other: Companion) -> None:
             at = tuple(int(i) for i in np.argwhere(~equal)[0])
             where = ", ".join(map(str, index(region, at)))
             raise FileFormatError(
-                f"A and B have different coordinates {one.name!r}: at {where} A has {x[at]} and B {y[at]}; nothing is "
-                f"aligned or interpolated, bring them to one grid first (cdo, xarray's reindex), or take {one.name!r} "
-                "away (ncwa -a, for an axis of one)"
+                f"A and B have different {what}: at {where} A has {x[at]} and B {y[at]}; nothing is aligned or "
+                f"interpolated, {hint}"
             )
 
 
-_OF_NUMBERS = ("units", "calendar", "scale_factor", "add_offset")
+_OF_NUMBERS = ("units", "calendar", "scale_factor", "add_offset", "positive")
 """Attributes without which the same numbers do not mean the same."""
 
 
 def _same(key: str, one: object, other: object) -> bool:
-    """Whether an attribute of two variables means the same; units may be spelled in two ways."""
+    """Whether an attribute of two variables means the same: some may be spelled in two ways, or left out."""
+    if key == "calendar":
+        return units.calendar(one) == units.calendar(other)
+    if key == "positive":
+        return one is None or other is None or str(one).lower() == str(other).lower()
     if key == "units" and isinstance(one, str) and isinstance(other, str):
         return units.same(one.strip(), other.strip())
     return bool(_plain(one) == _plain(other))
+
+
+def _systems(grid: Coordinates) -> list[dict[str, object]]:
+    """Return what describes the coordinate systems of a variable, those of one kind beside each other."""
+    return sorted(map(_described, grid.systems), key=lambda one: str(one.get("grid_mapping_name")))
 
 
 def _described(system: Companion) -> dict[str, object]:
@@ -177,17 +220,21 @@ def without_contradictions(own: Grid | Coordinates | None, a: Tensor, b: Tensor)
     x, y = a.about.grid, b.about.grid
     if not isinstance(own, Coordinates) or not isinstance(x, Coordinates) or not isinstance(y, Coordinates):
         return own
-    labels = {}
-    for name, label in own.labels.items():
-        one, other = x.labels.get(name), y.labels.get(name)
-        if label.axes or one is None or other is None or (not one.axes and not other.axes and _equal(one, other)):
-            labels[name] = label
-    return replace(own, labels=labels)
+    labels = {name: label for name, label in own.labels.items() if label.axes or _agree(name, x, y)}
+    bounds = {name: several for name, several in own.bounds.items() if name in labels}
+    return replace(own, labels=labels, bounds=bounds)
 
 
-def _equal(one: Companion, other: Companion) -> bool:
-    same = all(_same(key, one.attributes.get(key), other.attributes.get(key)) for key in _OF_NUMBERS)
-    return same and bool(np.array_equal(one.elements().read(), other.elements().read()))
+def _agree(name: str, x: Coordinates, y: Coordinates) -> bool:
+    """Whether two operands have one single coordinate, as far as both have it."""
+    one, other = x.labels.get(name), y.labels.get(name)
+    if one is None or other is None:
+        return True
+    try:
+        _check_labels(name, x, y)
+    except FileFormatError:
+        return False
+    return True
 
 
 def _system(one: dict[str, object] | None, systems: Sequence[dict[str, object] | None]) -> str:

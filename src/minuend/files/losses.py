@@ -67,4 +67,4 @@ def _lost(result: Result, home: Format, holds: frozenset[str], given: int | floa
 
 def _places(grid: Coordinates) -> list[str]:
     """The names of coordinates, their bounds and the coordinate system; axes without coordinates say nothing."""
-    return [*grid.labels, *(one.name for one in grid.bounds), *([grid.system.name] if grid.system else [])]
+    return [*grid.labels, *(one.name for one in grid.companions[len(grid.labels) :])]

@@ -31,7 +31,7 @@ def check(a: About, b: About) -> None:
                 f"A and B are not read alike: {what} is {mine} in A and {other} in B; bring one of them to the other's "
                 "first"
             )
-    if a.origin and b.origin and a.origin != b.origin:
+    if a.origin and b.origin and not _counted_alike(a, b):
         raise FileFormatError(
             f"A and B are counted from different times: A in {a.origin} and B in {b.origin}; bring them to one first "
             "(cdo setreftime)"
@@ -44,6 +44,11 @@ def check(a: About, b: About) -> None:
             f"A and B have different units: {x!r} and {y!r}; nothing is converted, convert one of them first, or, if "
             "both texts mean one unit, write it alike (ncatted -a units,…)"
         )
+
+
+def _counted_alike(a: About, b: About) -> bool:
+    one, other = (units.calendar(about.attributes.get("calendar")) for about in (a, b))
+    return one == other and units.same(str(_units(a)), str(_units(b)))
 
 
 def _units(about: About) -> str | None:

@@ -545,3 +545,126 @@ def test_a_difference_of_flags_means_none_of_them(tmp_path: Path) -> None:
     subtract_files(path, path, out)
     with h5py.File(out) as file:
         assert dict(file["q"].attrs) == {"long_name": "quality"}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_cells_of_other_extents_are_refused(tmp_path: Path, kind: str) -> None:
+    """Sums over six hours and over a day may have one time each; their difference has the bounds of neither."""
+    a, b, out = weather(1), weather(2).rename(lat_bnds="lat_bounds"), str(tmp_path / f"c.{FORMATS[kind]}")
+    b["lat"].attrs["bounds"] = "lat_bounds"
+    one = save(a, tmp_path, "a", kind)
+    subtract_files(one, save(b, tmp_path, "b", kind), out)
+    agrees(load(out), load(one), load(str(tmp_path / f"b.{FORMATS[kind]}")).rename(lat_bounds="lat_bnds"))
+    b["lat_bounds"] = b["lat_bounds"] + [[0.0, 0.0], [0.0, 0.25], [0.25, 0.0]]
+    other = save(b, tmp_path, "d", kind)
+    with pytest.raises(FileFormatError) as caught:
+        subtract_files(one, other, str(tmp_path / "e.nc"))
+    assert str(caught.value).startswith(
+        "A and B have different bounds of the coordinates 'lat': at 1, 1 A has 51.5 and B 51.75; nothing is aligned"
+    )
+    assert not (tmp_path / "e.nc").exists()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("height", "edge"), [(2.0, 4.0), (2.0, 5.0), (3.0, 4.0)])
+def test_a_single_coordinate_goes_with_its_bounds(tmp_path: Path, kind: str, height: float, edge: float) -> None:
+    def level(height: float, edge: float) -> Any:
+        found = xr.Dataset({"v": ("x", np.arange(3.0)), "edges": ("nv", [0.0, edge])}, {"height": height})
+        found["height"].attrs = {"units": "m", "bounds": "edges"}
+        found["v"].encoding["coordinates"] = "height"
+        return found
+
+    out = str(tmp_path / f"c.{FORMATS[kind]}")
+    subtract_files(
+        save(level(2.0, 4.0), tmp_path, "a", kind), save(level(height, edge), tmp_path, "b", kind), out, common=True
+    )
+    assert set(load(out).coords) == ({"height", "edges"} if (height, edge) == (2.0, 4.0) else set())
+    assert set(load(out).data_vars) == {"v"}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_coordinates_along_other_axes_are_refused(tmp_path: Path, kind: str) -> None:
+    v, out = (("y", "x"), np.zeros((3, 3))), tmp_path / "c.nc"
+    places = [(("y", "x"), np.ones((3, 3))), ("y", np.full(3, 2.0)), ("x", np.full(3, 2.0))]
+    one, two, three = (save(xr.Dataset({"v": v}, {"lat": at}), tmp_path, f"{k}", kind) for k, at in enumerate(places))
+    for a, b, shown in ((one, two, "'y', 'x' and 'y'"), (two, three, "'y' and 'x'")):
+        with pytest.raises(FileFormatError) as caught:
+            subtract_files(a, b, str(out))
+        assert str(caught.value).startswith(f"A and B have coordinates 'lat' along different axes: {shown}; nothing is")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_system_that_a_variable_names_is_compared_and_goes_with_it(tmp_path: Path, kind: str) -> None:
+    def place(height: float) -> Any:
+        stated = {"grid_mapping": "crs: x y upright: z"}
+        systems = {"crs": ((), 0, {"grid_mapping_name": "x"}), "upright": ((), 0, {"reference": height})}
+        along = {name: np.arange(2.0) for name in "zyx"}
+        return xr.Dataset({"v": (tuple("zyx"), np.zeros((2, 2, 2)), stated), **systems}, along)
+
+    one, out = save(place(1.0), tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
+    subtract_files(one, one, out)
+    assert set(load(out).variables) == {"v", "x", "y", "z", "crs", "upright"}
+    assert load(out)["v"].encoding["grid_mapping"] == "crs: x y upright: z"
+    assert load(out)["upright"].attrs == {"reference": 1.0}
+    with pytest.raises(FileFormatError, match=r"different coordinate systems: .* states the reference .*1.0"):
+        subtract_files(one, save(place(2.0), tmp_path, "b", kind), str(tmp_path / "d.nc"))
+
+
+@pytest.mark.parametrize(
+    ("calendars", "since", "alike"),
+    [
+        (("standard", "gregorian"), ("2000-01-01", "2000-1-1 00:00:00"), True),
+        ((None, "Gregorian"), ("2000-01-01 06:00", "2000-01-01T06:00:00Z"), True),
+        (("noleap", "365_day"), ("1-1-1", "0001-01-01 0:0:0.0"), True),
+        (("standard", "proleptic_gregorian"), ("1582-10-15", "1582-10-15"), True),
+        (("standard", "proleptic_gregorian"), ("1582-10-14", "1582-10-14"), False),
+        (("standard", "noleap"), ("2000-01-01", "2000-01-01"), False),
+        ((None, None), ("2000-01-01", "2000-01-01 +01:00"), False),
+        ((None, None), ("2000-01-01", "2000-01-02"), False),
+        ((None, None), ("the start", "the end"), False),
+    ],
+)
+def test_a_time_in_two_spellings_is_one(
+    tmp_path: Path, calendars: tuple[str | None, ...], since: tuple[str, ...], alike: bool
+) -> None:
+    paths = {}
+    for name, calendar, origin in zip("ab", calendars, since, strict=True):
+        stated = {"units": f"{'days' if name == 'a' else 'day'} since {origin}"}
+        stated |= {"calendar": calendar} if calendar else {}
+        made = xr.Dataset(
+            {"v": ("time", np.arange(3.0)), "t": ("x", np.arange(3.0), stated)},
+            {"time": ("time", np.arange(3.0), stated)},
+        )
+        paths[name] = save(made, tmp_path, name, "nc")
+    for variable in "vt":
+        names, out = [f"{path}::{variable}" for path in paths.values()], tmp_path / f"{variable}.nc"
+        if alike and not (variable == "t" and "proleptic_gregorian" in calendars):  # nobody looks whether t is before
+            subtract_files(*names, str(out))
+            assert out.exists()
+            continue
+        with pytest.raises(FileFormatError, match=r"A and B (have coordinates 'time' of diff|are counted from diff)"):
+            subtract_files(*names, str(out))
+        assert not out.exists()
+
+
+def test_moments_before_the_reform_are_others_in_two_calendars(tmp_path: Path) -> None:
+    for name, calendar in (("a", "standard"), ("b", "proleptic_gregorian")):
+        stated = {"units": "days since 1900-01-01", "calendar": calendar}
+        made = xr.Dataset({"v": ("time", np.zeros(2))}, {"time": ("time", [-1.0, 1.0], stated)})
+        save(made, tmp_path, name, "nc")
+    with pytest.raises(FileFormatError, match="coordinates 'time' of different calendar"):
+        subtract_files(str(tmp_path / "a.nc"), str(tmp_path / "b.nc"), str(tmp_path / "c.nc"))
+
+
+@pytest.mark.parametrize(("one", "other", "alike"), [("up", "down", False), ("up", "Up", True), ("up", None, True)])
+def test_heights_are_no_depths(tmp_path: Path, one: str, other: str | None, alike: bool) -> None:
+    for name, positive in (("a", one), ("b", other)):
+        stated = {"units": "m"} | ({"positive": positive} if positive else {})
+        save(xr.Dataset({"v": ("z", np.zeros(2))}, {"z": ("z", [1.0, 2.0], stated)}), tmp_path, name, "nc")
+    paths = [str(tmp_path / f"{name}.nc") for name in "abc"]
+    if alike:
+        subtract_files(*paths)
+        return
+    with pytest.raises(FileFormatError, match="coordinates 'z' of different positive: 'up' and 'down'"):
+        subtract_files(*paths)

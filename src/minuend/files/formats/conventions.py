@@ -23,6 +23,7 @@ from minuend.core import elements
 from minuend.core.elements import ElementType
 from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, quoted
+from minuend.files.formats import units as spelled
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
 from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
 from minuend.files.formats.missing import as_element, flat, with_one_value
@@ -181,18 +182,29 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
     left_out = tuple(path for path in paths if path not in labels)
 
-    def referred(attributes: Attributes, near: str, *keys: str) -> list[Companion]:
-        found = (variables[path].companion() for path in _referred(attributes, near, variables, *keys))
-        return [other for other in found if other is not None]
+    def copied(found: Sequence[str | None]) -> tuple[Companion, ...]:
+        others = (variables[path].companion() for path in found if path is not None)
+        return tuple(other for other in others if other is not None)
 
-    bounds = [b for path, label in labels.items() for b in referred(label.attributes, path, "bounds", "climatology")]
-    system = next(iter(referred(one.attributes, name, "grid_mapping")), None)
-    if not labels and system is None and not left_out and not any(axis.path for axis in one.axes):
+    mapping = str(one.attributes.get("grid_mapping", ""))
+    systems = copied([resolve(system, name, variables) for system in _systems(mapping)])
+    if not labels and not systems and not left_out and not any(axis.path for axis in one.axes):
         return None
     by_name: dict[str, Companion] = {}
+    bounds: dict[str, tuple[Companion, ...]] = {}
     for path, label in labels.items():
-        by_name[path if label.name in by_name else label.name] = label
-    return Coordinates(one.axes, by_name, system, tuple(bounds), left_out)
+        called = path if label.name in by_name else label.name
+        by_name[called] = label
+        if own := copied(_referred(label.attributes, path, variables, "bounds", "climatology")):
+            bounds[called] = own
+    if systems and ":" not in mapping:
+        mapping = systems[0].name
+    return Coordinates(one.axes, by_name, systems, mapping, bounds, left_out)
+
+
+def _systems(mapping: str) -> list[str]:
+    """Return the names of coordinate systems: of one, or of those in ``crs: x y other: z``."""
+    return re.findall(r"([^\s:]+)\s*:", mapping) or mapping.split()[:1]
 
 
 def _fits(axes: Sequence[Axis], others: Sequence[Axis]) -> bool:
@@ -303,13 +315,10 @@ def fill_of(attributes: Attributes, dtype: np.dtype[Any]) -> Any:
     return None if value is None else dtype.type(value)
 
 
-_SINCE = re.compile(r"\s*(\S+)\s+since\s+\S.*", re.IGNORECASE | re.DOTALL)
-
-
 def _origin(attributes: Attributes) -> str:
     """Return what moments are counted from, with the calendar; ``""`` of other numbers."""
     units = attributes.get("units")
-    if not isinstance(units, str) or not _SINCE.fullmatch(units):
+    if not isinstance(units, str) or spelled.since(units) is None:
         return ""
     calendar = attributes.get("calendar")
     return units if calendar is None else f"{units} ({calendar})"
@@ -318,7 +327,9 @@ def _origin(attributes: Attributes) -> str:
 def without_origin(attributes: Attributes) -> Attributes:
     """Return the attributes of the difference of two moments: ``days since 2000-01-01`` become ``days``."""
     found = {name: value for name, value in attributes.items() if name != "calendar"}
-    return found | {"units": _SINCE.sub(r"\1", str(found["units"]))}
+    units = str(found["units"])
+    since = spelled.since(units)
+    return found | {"units": since.unit if since else units}
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------
@@ -346,7 +357,7 @@ def companions(results: Sequence[Result]) -> dict[str, Companion]:
     """Return all that belongs to results, by path."""
     found: dict[str, Companion] = {}
     for where in map(placed, results):
-        for one in (*where.labels.values(), *where.bounds, *([where.system] if where.system else ())):
+        for one in where.companions:
             found.setdefault(one.path, one)
     return found
 
@@ -380,7 +391,7 @@ def attributes_of(result: Result, *, attached: bool = False) -> dict[str, object
         if name not in ("coordinates", "grid_mapping") and not is_dataclass(value)  # what a format keeps for itself
     }
     found |= {"coordinates": names} if names else {}
-    found |= {"grid_mapping": where.system.name} if where.system else {}
+    found |= {"grid_mapping": where.mapping} if where.systems else {}
     scale = result.about.scale  # which formats without attributes state elsewhere
     return found if scale == 1 or SCALE in found else {**found, SCALE: scale}
 

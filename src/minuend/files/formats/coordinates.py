@@ -105,12 +105,19 @@ class Coordinates:
 
     Attributes:
         axes: its axes. labels: coordinates by name, or by path where others have the name: those of an axis bear its
-            name. system: what describes the coordinate system, ``None`` where nothing does. bounds: of the coordinates.
-        left_out: names of what the variable refers to and is not copied.
+            name. systems: what describes the coordinate systems. mapping: the text that names them.
+        bounds: of coordinates, by the same names. left_out: names of what the variable refers to and is not copied.
     """
 
     axes: tuple[Axis, ...]
     labels: Mapping[str, Companion] = field(default_factory=lambda: MappingProxyType({}))
-    system: Companion | None = None
-    bounds: tuple[Companion, ...] = ()
+    systems: tuple[Companion, ...] = ()
+    mapping: str = ""
+    bounds: Mapping[str, tuple[Companion, ...]] = field(default_factory=lambda: MappingProxyType({}))
     left_out: tuple[str, ...] = ()
+
+    @property
+    def companions(self) -> tuple[Companion, ...]:
+        """All that belongs to the variable."""
+        bounds = (one for several in self.bounds.values() for one in several)
+        return (*self.labels.values(), *bounds, *self.systems)

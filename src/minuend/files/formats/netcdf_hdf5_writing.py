@@ -101,8 +101,7 @@ class Writer:
     def add_coordinates(self, grids: Sequence[Coordinates]) -> None:
         """Write the coordinates of all axes first, so that no axis is taken for one without; of all results."""
         for where in grids:
-            belonging = (*where.labels.values(), *where.bounds)
-            every = (where.axes, *(one.axes for one in belonging))
+            every = (where.axes, *(one.axes for one in where.companions))
             self._axes |= {axis.path for axes in every for axis in axes}
             if not self._netcdf:
                 self._further |= {path for axis in where.axes for path in axis.scales}
