@@ -147,7 +147,7 @@ def test_threads_end_where_blocks_are_written_in_order(files: tuple[str, str, Pa
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("minuend")]
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb", ".tif", ".h5", ".nc"])
 def test_a_file_that_may_not_become_so_large_is_reported(files: tuple[str, str, Path], suffix: str) -> None:
     """As a full disk, by the system itself: the part may have 100 kB of 256."""
     a, b, out = files

@@ -980,6 +980,20 @@ def test_what_stands_beside_an_image_is_believed_first_and_named(tmp_path: Path)
     }
 
 
+@pytest.mark.parametrize("name", ["c.tif.aux.xml", "c.tif.msk", "c.tif.ovr", "c.RPB", "c_RPC.TXT", "c.tfw", "c.wld"])
+def test_a_file_that_is_left_beside_the_output_is_not_taken_for_its_own(tmp_path: Path, name: str) -> None:
+    """GDAL believes what lies beside an image before its tags: the difference would lie where another file did."""
+    path, placed = save(tmp_path / "a.tif", pixels(1)), save(tmp_path / "b.tif", pixels(2), extratags=GEO)
+    (tmp_path / name).write_text("<PAMDataset/>")
+    out = tmp_path / "c.tif"
+    message = f"{tmp_path / name} lies beside the output {out} and would be read as its own; remove it, or name another"
+    assert refused(path, out) == f"{message} output"
+    if name in ("c.tfw", "c.wld"):  # which tags are believed before
+        subtract_files(placed, placed, str(out))
+    else:
+        assert refused(placed, out).startswith(f"{tmp_path / name} lies beside the output")
+
+
 def test_white_that_is_0_stays_so(tmp_path: Path) -> None:
     path, out = tmp_path / "a.tif", tmp_path / "c.tif"
     tifffile.imwrite(path, pixels(1, (20, 30)), photometric="miniswhite", metadata=None)

@@ -45,14 +45,19 @@ def camera_beside(path: str) -> tuple[str, Camera] | None:
     Raises:
         FileFormatError: it lacks a number.
     """
-    stem = os.path.splitext(path)[0]
-    for ends, read in (((".RPB", ".rpb"), _of_rpb), (("_RPC.TXT", "_rpc.txt", "_RPC.txt"), _of_text)):
-        for name in (f"{stem}{end}" for end in ends):
-            if os.path.isfile(name):
-                if (size := os.path.getsize(name)) > _LONGEST:
-                    raise FileFormatError(f"{name} has {size} bytes; expected {_LONGEST} at most")
-                return name, _camera(read(read_bytes(name).decode(errors="replace")), name)
+    for name in cameras(path):
+        if os.path.isfile(name):
+            if (size := os.path.getsize(name)) > _LONGEST:
+                raise FileFormatError(f"{name} has {size} bytes; expected {_LONGEST} at most")
+            read = _of_rpb if name.lower().endswith(".rpb") else _of_text
+            return name, _camera(read(read_bytes(name).decode(errors="replace")), name)
     return None
+
+
+def cameras(path: str) -> list[str]:
+    """Return the names of files that would state the camera of an image at a path, in the order of GDAL."""
+    stem = os.path.splitext(path)[0]
+    return [f"{stem}{end}" for end in (".RPB", ".rpb", "_RPC.TXT", "_rpc.txt", "_RPC.txt")]
 
 
 def of_metadata(root: ET.Element, path: str) -> Camera:

@@ -85,6 +85,17 @@ def sidecars_of(path: str) -> Sidecars:
     return replace(found, mask=mask)
 
 
+def left_beside(path: str, *, placed: bool) -> str | None:
+    """Return a file that readers would take for one of a TIFF that is written to a path; ``None`` where there is none.
+
+    Args:
+        path: of this machine, or an address. placed: whether the TIFF's tags say where its pixels lie.
+    """
+    names = [f"{path}{end}" for end in (".aux.xml", MASK, ".ovr")] + tiff_cameras.cameras(path)
+    names += () if placed else _worlds(path)
+    return next((name for name in names if URL not in path and os.path.isfile(name)), None)
+
+
 def _worlds(path: str) -> Iterator[str]:
     stem, suffix = os.path.splitext(path)
     for name in (f"{suffix[:2]}{suffix[-1:]}w", f"{suffix}w", ".wld"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
@@ -14,6 +15,7 @@ from minuend.files.formats import conventions, gdal_metadata, geotiff, tiff_code
 from minuend.files.formats.georeference import Grid
 from minuend.files.formats.missing import nearest
 from minuend.files.formats.tiff_layout import TILE, Layout
+from minuend.files.formats.tiff_sidecars import left_beside
 from minuend.files.formats.tiff_tags import METADATA, NODATA, tag_name
 from minuend.files.packages import need
 from minuend.files.streaming.pipeline import ahead
@@ -23,14 +25,22 @@ from minuend.files.streaming.regions import Region, boxes
 _WHOLE = 1e16
 """Below it whole numbers are shown as such."""
 
+_LARGE = 1 << 20
+"""Bytes that are not left in memory, but written at once."""
+
 _CLASSIC = (1 << 32) - (1 << 25)
 """Bytes that a file can have whose places are 32 bits wide."""
 
 
 def check(path: str, results: Sequence[Result]) -> None:
-    """Refuse what an image cannot hold: other shapes than rows and columns, bands that differ."""
+    """Refuse what an image cannot hold, bands that differ among it, and a path beside which files tell of another."""
     need("tifffile", "tiff", path)
     first = results[0]
+    grid = _grid(first)
+    if left := left_beside(path, placed=grid is not None and (grid.transform is not None or bool(grid.points))):
+        raise FileFormatError(
+            f"{left} lies beside the output {path} and would be read as its own; remove it, or name another output"
+        )
     for result in results:
         if len(result.shape) != 2 or 0 in result.shape:
             raise FileFormatError(
@@ -95,7 +105,7 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
     *resolution, unit = layout.said.resolution or (None, None)
     if not stream.seekable():
         raise MinuendError("a TIFF is written with its places last, which a pipe does not take; name a file")
-    with package.TiffWriter(stream, bigtiff=count * first.nbytes > _CLASSIC) as writer:
+    with _whole_errors(stream), package.TiffWriter(stream, bigtiff=count * first.nbytes > _CLASSIC) as writer:
         writer.write(
             _tiles(results, layout.tile),
             shape=first.shape if count == 1 else (count, *first.shape),
@@ -110,6 +120,18 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
             metadata=None,
             software="minuend",
         )
+
+
+@contextlib.contextmanager
+def _whole_errors(stream: BinaryIO) -> Iterator[None]:
+    """Raise what the system says of a disk that is full: of a short write, NumPy says how many elements it wrote."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            stream.write(bytes(_LARGE))
+            stream.flush()
+        raise
 
 
 def _metadata(results: Sequence[Result]) -> list[tuple[int, gdal_metadata.Item, str]]:
