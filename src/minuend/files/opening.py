@@ -77,6 +77,8 @@ def open_tensors(path: str, *, every_type: bool = False) -> TensorFile:
         return found
     if not found.named:
         raise FileFormatError(f"{real} holds one tensor without a choice; leave out {SELECTOR + name!r}")
+    if name not in found and name.startswith("/"):  # as netCDF and HDF5 write a path
+        name = name.lstrip("/")
     if name not in found:
         raise FileFormatError(f"{real} holds no tensor {name!r}; expected one of {quoted(found) or 'none'}")
     return TensorFile(real, False, {name: lambda: found[name]}, found.metadata, found.sources)

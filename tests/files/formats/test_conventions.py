@@ -280,6 +280,12 @@ def test_groups_see_the_coordinates_of_those_around_them(tmp_path: Path, kind: s
 
 
 @pytest.mark.parametrize("kind", FORMATS)
+def test_a_variable_is_found_by_its_path_from_the_outermost_group(tmp_path: Path, kind: str) -> None:
+    path = save(xr.Dataset({"v": ("x", np.arange(3.0))}), tmp_path, "a", kind, group="g/h")
+    assert list(open_tensors(f"{path}::/g/h/v")) == ["g/h/v"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
 def test_a_single_number_is_read_too(tmp_path: Path, kind: str) -> None:
     path, out = save(xr.Dataset({"n": ((), 5, {"units": "m"})}), tmp_path, "a", kind), str(tmp_path / "c.zarr")
     if kind == "h5":  # nothing in it names an axis

@@ -168,3 +168,48 @@ def test_what_a_png_says_beside_its_pixels_goes_to_the_difference_or_is_named(tm
     grey.write_bytes(codecs.png_encode(np.ones((4, 4), "uint8")))
     report = subtract_files(str(path), str(grey), str(out))
     assert report.notes == (alpha, f"the chunks 'tIME', 'zzZz' of {path} are left out")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "what"),
+    [
+        (
+            ((b"eXIf", b"MM\0*" + struct.pack(">IHHHIHH", 8, 1, 274, 3, 1, 6, 0)), ()),
+            "Orientation is 6 in A and 1 in B",
+        ),
+        (
+            ((b"eXIf", b"II*\0" + struct.pack("<IHHHIHH", 8, 1, 274, 3, 1, 3, 0)), ()),
+            "Orientation is 3 in A and 1 in B",
+        ),
+        (
+            ((b"gAMA", struct.pack(">I", 45455)), (b"gAMA", struct.pack(">I", 100000))),
+            "gAMA is 45455 in A and 100000 in B",
+        ),
+        (((b"gAMA", struct.pack(">I", 45455)), ()), ""),
+        (((b"eXIf", b"MM\0*" + struct.pack(">IH", 8, 900)), (b"eXIf", b"MM")), ""),
+    ],
+)
+def test_pictures_that_are_read_in_two_ways_are_refused(
+    tmp_path: Path, chunks: tuple[tuple[bytes, bytes], ...], what: str
+) -> None:
+    raw = codecs.png_encode(np.ones((2, 2), "uint8"))
+    paths = [tmp_path / "a.png", tmp_path / "b.png"]
+    for path, one in zip(paths, chunks, strict=True):
+        path.write_bytes(raw[:33] + (chunk(*one) if one else b"") + raw[33:])
+    out = tmp_path / "c.png"
+    if what:
+        with pytest.raises(FileFormatError) as caught:
+            subtract_files(*map(str, paths), str(out))
+        assert str(caught.value) == f"A and B are not read alike: {what}; bring one of them to the other's first"
+    else:
+        subtract_files(*map(str, paths), str(out))
+    assert out.exists() is not bool(what)
+
+
+def test_white_of_a_tiff_is_no_black_of_a_png(tmp_path: Path) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    image = np.ones((2, 2), "uint8")
+    tifffile.imwrite(tmp_path / "a.tif", image, photometric="miniswhite", metadata=None)
+    (tmp_path / "b.png").write_bytes(codecs.png_encode(image))
+    with pytest.raises(FileFormatError, match="A and B are not read alike: 0 is white in A and black in B"):
+        subtract_files(str(tmp_path / "a.tif"), str(tmp_path / "b.png"), str(tmp_path / "c.png"))

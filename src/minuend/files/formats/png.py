@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -41,7 +42,9 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
         return InMemory(_unpacked(source, path, shape, element.memory))
 
     channels = (*shape, 1)[2]
-    about = About(layout=layout_of(source, channels, path), notes=() if channels % 2 else (alpha_note(path),))
+    layout = layout_of(source, channels, path)
+    notes = () if channels % 2 else (alpha_note(path),)
+    about = About(layout=layout, conventions=MappingProxyType(layout.conventions), notes=notes)
     tensor = Tensor("", element, shape, elements, about)
     return TensorFile(path, NAMED, {"": lambda: tensor})
 

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from minuend.errors import FileFormatError
 from minuend.files.streaming.reading import Source
@@ -23,6 +24,7 @@ _FILTERS = 5
 _PIXELS = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS"}
 _TEXTS = {b"tEXt", b"zTXt", b"iTXt", b"pHYs"}
 _COLOURS = {b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP"}
+_ORIENTATION = 274
 _ANIMATION = {b"acTL", b"fcTL", b"fdAT"}
 
 
@@ -33,12 +35,21 @@ class Layout:
     Attributes:
         channels: how many it has. chunks: that go to the difference as they are: texts, the size of pixels, and
             what its numbers mean as colours. left_out: the names of the others. of: the file.
+        orientation: which corner of the picture the first pixel is, as in TIFF.
     """
 
     channels: int
     chunks: tuple[tuple[bytes, bytes], ...]
     left_out: tuple[str, ...]
     of: str
+    orientation: int = 1
+
+    @property
+    def conventions(self) -> dict[str, str]:
+        """How its numbers are read, which another image's have to be as well."""
+        found = {"0": "black", "Orientation": str(self.orientation)}
+        gamma = dict(self.chunks).get(b"gAMA")
+        return found if gamma is None else {**found, "gAMA": str(int.from_bytes(gamma, "big"))}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,16 +70,29 @@ def layout_of(source: Source, channels: int, path: str) -> Layout:
     """Return what a PNG says beside its pixels; they are checked when they are read."""
     chunks: list[tuple[bytes, bytes]] = []
     left_out: list[str] = []
-    at, kind = len(MAGIC), b""
+    at, kind, orientation = len(MAGIC), b"", 1
     while kind != b"IEND" and at + 12 <= source.size:
         head = bytes(source.read(at, 8))
         length, kind = int.from_bytes(head[:4], "big"), head[4:]
         if kind in _TEXTS | _COLOURS and at + 12 + length <= source.size:
             chunks.append((kind, bytes(source.read(at + 8, length))))
         elif kind not in _PIXELS:
+            if kind == b"eXIf":
+                orientation = _orientation(bytes(source.read(at + 8, max(0, min(length, source.size - at - 8)))))
             left_out.append("acTL" if kind in _ANIMATION else _called(kind))
         at += 12 + length
-    return Layout(channels, tuple(chunks), tuple(dict.fromkeys(left_out)), path)
+    return Layout(channels, tuple(chunks), tuple(dict.fromkeys(left_out)), path, orientation)
+
+
+def _orientation(body: bytes) -> int:
+    """Return what Exif states; 1 where it states none, or is damaged."""
+    order: Literal["little", "big"] = "little" if body[:2] == b"II" else "big"
+    at = int.from_bytes(body[4:8], order)
+    for place in range(at + 2, at + 2 + 12 * int.from_bytes(body[at : at + 2], order), 12):
+        if int.from_bytes(body[place : place + 2], order) == _ORIENTATION:
+            found = int.from_bytes(body[place + 8 : place + 10], order)
+            return found if 1 <= found <= 8 else 1
+    return 1
 
 
 def _called(kind: bytes) -> str:
