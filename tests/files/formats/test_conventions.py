@@ -674,3 +674,22 @@ def test_heights_are_no_depths(tmp_path: Path, one: str, other: str | None, alik
         return
     with pytest.raises(FileFormatError, match="coordinates 'z' of different positive: 'up' and 'down'"):
         subtract_files(*paths)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_system_as_gdal_states_it_in_zarr_is_compared(tmp_path: Path, version: int) -> None:
+    def array(name: str, **system: object) -> str:
+        made = zarr.create_array(tmp_path / name, shape=(3,), dtype="int16", zarr_format=version)
+        made.attrs["_CRS"] = system
+        return str(tmp_path / name)
+
+    url = "http://www.opengis.net/def/crs/EPSG/0/"
+    a, b = array("a.zarr", url=f"{url}32633", wkt="x"), array("b.zarr", url=f"{url}32634", wkt="x")
+    with pytest.raises(
+        FileFormatError, match=r"are not read alike: _CRS \(url\) is http\S*/32633 in A and http\S*/32634 in B"
+    ):
+        subtract_files(a, b, str(tmp_path / "c.zarr"))
+    assert not (tmp_path / "c.zarr").exists()
+    for name, other in (("d", array("e.zarr", url=f"{url}32633", wkt="y")), ("f", array("g.zarr", wkt="y"))):
+        subtract_files(a, other, str(tmp_path / f"{name}.zarr"))
+        assert zarr.open_array(tmp_path / f"{name}.zarr").attrs["_CRS"]["url"] == f"{url}32633"

@@ -235,6 +235,7 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
         scale=scale,
         offset=offset,
         origin=_origin(one.attributes),
+        conventions=_system_of_gdal(one.attributes),
     )
     if len(nodata) < 2:
         return replace(found, about=about)
@@ -245,6 +246,14 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
         about=replace(about, notes=(*about.notes, note)),
         elements=lambda: with_one_value(found.elements(), nodata[0], nodata[1:]),
     )
+
+
+def _system_of_gdal(attributes: Attributes) -> Mapping[str, str]:
+    """Return the coordinate system that GDAL states in an attribute of zarr, by the shortest of its names."""
+    stated = attributes.get("_CRS")
+    named = stated if isinstance(stated, Mapping) else {}
+    key = next((key for key in ("url", "wkt", "projjson") if key in named), None)
+    return MappingProxyType({} if key is None else {f"_CRS ({key})": str(named[key])})
 
 
 def _of_the_sign_stated(tensor: Tensor, attributes: Attributes) -> tuple[Tensor, Attributes]:
