@@ -19,7 +19,7 @@ from minuend import cli
 from minuend.errors import FileFormatError, MinuendError
 from minuend.files import open_tensors
 from minuend.files.difference import subtract_files
-from minuend.files.formats import gdal_metadata, tiff, tiff_codecs
+from minuend.files.formats import gdal_metadata, tiff, tiff_codecs, tiff_writing
 from minuend.files.tensor_pairs import Rules
 
 tifffile = pytest.importorskip("tifffile")
@@ -992,6 +992,35 @@ def test_a_file_that_is_left_beside_the_output_is_not_taken_for_its_own(tmp_path
         subtract_files(placed, placed, str(out))
     else:
         assert refused(placed, out).startswith(f"{tmp_path / name} lies beside the output")
+
+
+@pytest.mark.parametrize(
+    ("shape", "compression", "most", "big"),
+    [
+        ((1, 300), None, 100_000, True),  # two tiles of 65,536 bytes
+        ((1, 300), None, 200_000, False),
+        ((256, 256), "lzw", 70_000, True),  # of noise, LZW makes more than there was
+        ((256, 256), None, 70_000, False),
+    ],
+)
+def test_what_may_become_too_large_for_places_of_32_bits_has_wider_ones(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, int],
+    compression: str | None,
+    most: int,
+    big: bool,
+) -> None:
+    """17 MB in one row are 4.3 GB in whole tiles, and the package raised struct.error at the end of them."""
+    monkeypatch.setattr(tiff_writing, "_CLASSIC", most)
+    path, out = tmp_path / "a.tif", tmp_path / "c.tif"
+    image = np.random.default_rng(1).integers(0, 256, shape, "uint8")
+    tifffile.imwrite(path, image, compression=compression, metadata=None, photometric="minisblack")
+    tifffile.imwrite(tmp_path / "b.tif", image[::-1, ::-1], metadata=None, photometric="minisblack")
+    subtract_files(str(path), str(tmp_path / "b.tif"), str(out))
+    with tifffile.TiffFile(out) as file:
+        assert file.is_bigtiff is big
+        assert np.array_equal(file.asarray().reshape(shape), image - image[::-1, ::-1])
 
 
 def test_white_that_is_0_stays_so(tmp_path: Path) -> None:

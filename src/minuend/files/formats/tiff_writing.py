@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
@@ -105,13 +106,15 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
     *resolution, unit = layout.said.resolution or (None, None)
     if not stream.seekable():
         raise MinuendError("a TIFF is written with its places last, which a pipe does not take; name a file")
-    with _whole_errors(stream), package.TiffWriter(stream, bigtiff=count * first.nbytes > _CLASSIC) as writer:
+    compression = tiff_codecs.written(layout.compression, package)
+    big = count * _most_bytes(first, layout.tile, compression) > _CLASSIC
+    with _whole_errors(stream), package.TiffWriter(stream, bigtiff=big) as writer:
         writer.write(
             _tiles(results, layout.tile),
             shape=first.shape if count == 1 else (count, *first.shape),
             dtype=first.element.memory,
             tile=layout.tile,
-            compression=tiff_codecs.written(layout.compression, package),
+            compression=compression,
             photometric="miniswhite" if first.about.conventions.get("0") == "white" else "minisblack",
             planarconfig=None if count == 1 else "separate",
             extratags=tags,
@@ -120,6 +123,13 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
             metadata=None,
             software="minuend",
         )
+
+
+def _most_bytes(result: Result, tile: tuple[int, int], compression: int) -> int:
+    """Return how many bytes a band takes at most: in whole tiles, which LZW makes half as long again at worst."""
+    tiles = math.prod(-(-dim // step) for dim, step in zip(result.shape, tile, strict=True))
+    nbytes = tiles * math.prod(tile) * result.element.itemsize
+    return nbytes if compression == 1 else nbytes * 3 // 2
 
 
 @contextlib.contextmanager
