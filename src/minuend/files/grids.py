@@ -153,7 +153,8 @@ def _check_meaning(what: str, attributes: tuple[Attributes, Attributes], values:
     for key in _OF_NUMBERS:
         came = [one.get(key) for one in attributes]
         if not _same(key, *came) and not (key == "calendar" and _counted_alike(*attributes, values)):
-            described = ["none" if value is None else repr(value) for value in came]
+            plain = [value.item() if isinstance(value, np.generic) else value for value in came]
+            described = ["none" if value is None else repr(value) for value in plain]
             raise FileFormatError(
                 f"A and B have {what} of different {key}: {described[0]} and {described[1]}; bring them to one first"
             )

@@ -693,3 +693,12 @@ def test_a_system_as_gdal_states_it_in_zarr_is_compared(tmp_path: Path, version:
     for name, other in (("d", array("e.zarr", url=f"{url}32633", wkt="y")), ("f", array("g.zarr", wkt="y"))):
         subtract_files(a, other, str(tmp_path / f"{name}.zarr"))
         assert zarr.open_array(tmp_path / f"{name}.zarr").attrs["_CRS"]["url"] == f"{url}32633"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_scales_of_coordinates_are_shown_as_numbers(tmp_path: Path, kind: str) -> None:
+    for name, scale in (("a", 0.5), ("b", 0.25)):
+        save(xr.Dataset({"v": ("z", np.zeros(2))}, {"z": ("z", [1, 2], {"scale_factor": scale})}), tmp_path, name, kind)
+    a, b = (str(tmp_path / f"{name}.{FORMATS[kind]}") for name in "ab")
+    with pytest.raises(FileFormatError, match=r"coordinates 'z' of different scale_factor: 0\.5 and 0\.25; bring"):
+        subtract_files(a, b, str(tmp_path / "c.nc"))
