@@ -8,7 +8,6 @@ all agree on it.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import math
@@ -33,11 +32,14 @@ from minuend.runtimes.witness import Witness
 _ORDINARY = "ordinary"
 """A value class that a constant 0 deviates in alone, which runtimes leave out."""
 
-_MOST_PAIRS = 4096
+_MOST_PAIRS = 1024
 """Operands that are looked at, the ones that read best first."""
 
 _BY_RULE = (*SYSTEMATIC, BY_DIGITS, "subnormal", "negative zero", "overflows", "rounds")
 """Value classes whose members deviate by a rule, and not by how a runtime rounds some of them."""
+
+_PLAINEST = 6
+"""So many numbers come before the ends of a range."""
 
 Step: TypeAlias = Callable[[Value], Value]
 Steps: TypeAlias = tuple[Step, ...]
@@ -56,38 +58,71 @@ def derived(occurrence: Occurrence, element: ElementType, answers: Mapping[str, 
     """
     if name not in _BY_RULE:
         return None
-    operator = occurrence.op.computes
     wrong = {key: one.witness for key, one in answers.items() if one.verdict == DIFFERENT and key != _ORDINARY}
     measured = tuple(one for one in wrong.values() if one is not None)
+    pools = _pools(element, occurrence.operands, occurrence.fixed())
+    return _found(occurrence.op.computes, element, name, measured, pools) if measured else None
+
+
+Pools: TypeAlias = tuple[tuple[int, ...], ...]
+"""The codes that each operand can be, the ones that read best first; of constants those that meet, in one order."""
+
+
+@functools.lru_cache(1024)
+def _found(
+    operator: Operator, element: ElementType, name: str, measured: tuple[Witness, ...], pools: tuple[Pools, bool]
+) -> Witness | None:
     ways = _consistent(operator, element, measured)
-    for operands in _operands(element, occurrence.operands, occurrence.fixed()) if ways else ():
-        if values.class_of(operator, element, *operands) != name:
-            continue
+    for operands in _operands(*pools) if ways else ():
         numbers = [codes.decode(element, code) for code in operands]
-        given = {codes.encode(element, way(numbers)) for way in ways}
-        expected = reference.apply(operator, element, operands)
-        if len(given) == 1 and not _alike(element, (got := given.pop()), expected):
+        got, expected = codes.encode(element, ways[0](numbers)), reference.apply(operator, element, operands)
+        if _alike(element, got, expected) or values.class_of(operator, element, *operands) != name:
+            continue
+        if all(_alike(element, codes.encode(element, way(numbers)), got) for way in ways[1:]):
             shown = tuple(values.number(element, code) for code in operands)
             return Witness(operator, shown, values.number(element, got), values.number(element, expected))
     return None
 
 
-def _operands(
-    element: ElementType, ranges: Sequence[Range], stored: Sequence[Array | None]
-) -> Iterator[tuple[int, ...]]:
-    """Operands that an occurrence can have, as codes, the ones that read best first; of constants those that meet."""
+def _pools(element: ElementType, ranges: Sequence[Range], stored: Sequence[Array | None]) -> tuple[Pools, bool]:
+    """The codes that operands can be, and whether those at one place meet."""
     constants = [one for one in stored if one is not None]
     if len(constants) == len(stored):
-        with contextlib.suppress(ValueError):  # joined by another rule than NumPy's
-            met = [codes_of(element, one).ravel().tolist() for one in np.broadcast_arrays(*constants)]
-            yield from itertools.islice(zip(*met, strict=True), _MOST_PAIRS)
-        return
-    pools = [pool(element, one, known).tolist() for one, known in zip(ranges, stored, strict=True)]
-    for k in (i for i, one in enumerate(stored) if one is not None and len(pools[i]) == 1):
-        if not element.is_integer:  # runtimes leave a constant 0 out, and take some tiny or large numbers for others
-            pools[k] = [code for code in pools[k] if _is_common(element, code)]
+        try:
+            met = np.broadcast_arrays(*constants)
+        except ValueError:  # joined by another rule than NumPy's
+            return (), True
+        return tuple(tuple(codes_of(element, one).ravel()[:_MOST_PAIRS].tolist()) for one in met), True
+    pairs = zip(ranges, stored, strict=True)
+    return tuple(
+        _of_range(element, one) if known is None else _of_constant(element, one, known) for one, known in pairs
+    ), False
+
+
+def _of_constant(element: ElementType, range_: Range, stored: Array) -> tuple[int, ...]:
+    found = pool(element, range_, stored).tolist()
+    if len(found) == 1 and not element.is_integer:
+        found = list(filter(functools.partial(_is_common, element), found))
     if element.bits <= 8:
-        pools = [sorted(one, key=values.plainest(element).index) for one in pools]
+        found.sort(key=values.plainest(element).index)
+    return tuple(found[:_MOST_PAIRS])
+
+
+@functools.lru_cache(1024)
+def _of_range(element: ElementType, range_: Range) -> tuple[int, ...]:
+    """Codes within a range; its ends come after the first few: where both operands are small, nothing wraps."""
+    found = pool(element, range_, None).tolist()
+    if element.bits <= 8:
+        found.sort(key=values.plainest(element).index)
+    ends = [code for code in found if codes.decode(element, code) in (range_.lo, range_.hi)]
+    return tuple(dict.fromkeys((*found[:_PLAINEST], *ends, *found)))[:_MOST_PAIRS]
+
+
+def _operands(pools: Pools, meet: bool) -> Iterator[tuple[int, ...]]:
+    """Operands that an occurrence can have, the ones that read best first."""
+    if meet:
+        yield from zip(*pools, strict=True)
+        return
     for place in itertools.islice(_diagonals([len(one) for one in pools]), _MOST_PAIRS):
         yield tuple(one[i] for one, i in zip(pools, place, strict=True))
 
@@ -106,6 +141,7 @@ def _diagonals(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _is_common(element: ElementType, code: int) -> bool:
+    """Whether a constant number is taken as it is: runtimes leave 0 out, and take some for others."""
     return 2.0**-126 <= abs(float(codes.decode(element, code))) <= 2.0**120
 
 
@@ -118,13 +154,14 @@ def _alike(element: ElementType, one: int, other: int) -> bool:
 
 @functools.lru_cache(1024)
 def _consistent(operator: Operator, element: ElementType, shown: tuple[Witness, ...]) -> tuple[Computation, ...]:
-    """The ways to compute that give all measured results; those through float32 only where no other does."""
+    """The ways to compute that give all measured results; rare ones only where no other does."""
     known = [([_value(element, one) for one in each.operands], _code(element, each.got)) for each in shown]
-    found: dict[bool, list[Computation]] = {False: [], True: []}
-    for steps, way in _ways(operator, element) if known else ():
-        if all(_alike(element, codes.encode(element, way(operands)), got) for operands, got in known):
-            found[_in_float32 in steps].append(way)
-    return tuple(found[False] or found[True])
+
+    def gives_all(way: Computation) -> bool:
+        return all(_alike(element, codes.encode(element, way(operands)), got) for operands, got in known)
+
+    common = tuple(way for way in _ways(operator, element, rare=False) if gives_all(way))
+    return common or tuple(way for way in _ways(operator, element, rare=True) if gives_all(way))
 
 
 def _code(element: ElementType, number: float) -> int:
@@ -137,10 +174,10 @@ def _value(element: ElementType, number: float) -> Value:
     return codes.decode(element, _code(element, number))
 
 
-def _ways(operator: Operator, element: ElementType) -> Iterator[tuple[Steps, Computation]]:
-    """The ways in which runtimes are known to compute, with their steps.
+def _ways(operator: Operator, element: ElementType, *, rare: bool) -> Iterator[Computation]:
+    """The ways in which runtimes are known to compute: each operand is converted, then the result is.
 
-    Each operand is converted, then the result is.
+    Rare are those of integers through float32, and of floats as the negative of the reversed difference.
     """
     types = [element, TYPES["float32"]] if element.name == "float64" else [element]
 
@@ -153,14 +190,16 @@ def _ways(operator: Operator, element: ElementType) -> Iterator[tuple[Steps, Com
     def negated(type_: ElementType, into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
         return reference.of_values(NEGATIVE, element, [way(type_, into, back, operands[::-1])])
 
+    if rare and not element.is_integer and operator is not SUBTRACT:
+        return
     before, less, after = _of_integers(element) if element.is_integer else _of_floats(element)
     operands = [[*before, *less] if direction < 0 else before for direction in operator.directions]
     for type_ in types:
         for *into, back in itertools.product(*operands, after):
-            steps = tuple(itertools.chain(*into, back))
-            yield steps, functools.partial(way, type_, into, back)
-            if operator is SUBTRACT and not element.is_integer:
-                yield steps, functools.partial(negated, type_, into, back)
+            if not element.is_integer:
+                yield functools.partial(negated if rare else way, type_, into, back)
+            elif rare == any(_in_float32 in steps for steps in (*into, back)):
+                yield functools.partial(way, type_, into, back)
 
 
 def _through(steps: Steps, value: Value) -> Value:
