@@ -28,6 +28,7 @@ from minuend.models.matching import (
     NARROW,
     NEGATED,
     REORDERED,
+    UNPACKED,
     WITHIN,
     ZEROS,
     Match,
@@ -120,7 +121,8 @@ def pattern_verdict(
     known = quirks(target.runtime)
     if not known.joins or target.declared:
         return FINE
-    if occurrence.two_constants and not (node.a.dtype in NARROW and occurrence.matches):
+    unpacked = any(match.kernel for match in occurrence.matches) and known.crosses
+    if occurrence.two_constants and not (unpacked or (node.a.dtype in NARROW and occurrence.matches)):
         return FINE
     if not target.table.covers(node.a.dtype, occurrence.dynamic):
         return _unmeasured(occurrence, node, target)
@@ -131,7 +133,7 @@ def pattern_verdict(
         classes |= {"rounds", "overflows"}  # what comes in more bits than its type has is rounded here
     found = list(_each(occurrence, node, target, hint, classes.difference(accept)))
     if occurrence.two_constants and not any(
-        match.folded for match in occurrence.matches
+        match.folded or match.kernel for match in occurrence.matches
     ):  # they come from outside a body
         found = [replace(one, verdict=_of_a_body(one.verdict)) for one in found]
     for verdict in ("not-implemented", "different-numbers"):
@@ -222,6 +224,7 @@ _OF_KERNELS = {
     REORDERED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
     NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",))},
     CUT_OFF: {"rounds": Answer("different-numbers", severities=("rounding",), ulps=1)},
+    UNPACKED: {EVERY: Answer("different-numbers", severities=("numbers",))},
 }
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}

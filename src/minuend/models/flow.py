@@ -239,6 +239,36 @@ class Flow:
         found = replace(self, constants={*self.constants, *sizes}) if sizes else self
         return None if found.folded == self.folded else found
 
+    @cached_property
+    def of_products(self) -> tuple[Flow | None, Flow | None]:
+        """The same nodes with products in the place of DequantizeLinear, as runtimes may compute it.
+
+        Returns:
+            The flow where those without a zero point are, or with one that is 0 or not known; and where all are. Each
+            is ``None`` where it would be this one.
+
+        >>> flow = Flow([("DequantizeLinear", ("q", "s"), ("d",)), ("Sub", ("d", "y"), ("e",))], ("s",))
+        >>> flow.of_products[0].steps[0]
+        ('Mul', ('q', 's'), ('d',))
+        """
+        found = [i for i, step in enumerate(self.steps) if step[0] == "DequantizeLinear" and len(step[1]) > 1]
+        without = [i for i in found if not self.has_zero_point(self.steps[i][1])]
+        return self._with_products(without), self._with_products(found)
+
+    def has_zero_point(self, inputs: Sequence[str]) -> bool:
+        """Whether a stored zero point, the third input, has an element other than 0."""
+        found = self.elements(inputs[2]) if len(inputs) > 2 and inputs[2] in self.constants else None
+        return found is not None and bool(found.astype(bool).any())
+
+    def _with_products(self, places: Collection[int]) -> Flow | None:
+        """The same nodes, some of them products; of their scales it is not known along which axis they lie."""
+        steps = list(self.steps)
+        for i in places:
+            steps[i] = ("Mul", steps[i][1][:2], steps[i][2])
+        scales = {steps[i][1][1] for i in places}
+        shapes = {name: dims for name, dims in self.shapes.items() if name not in scales or self.sizes.get(name) == 1}
+        return replace(self, steps=steps, shapes=shapes) if places else None
+
     def is_made_of_open(self, index: int) -> bool:
         """Whether a node's operands are made of values whose shapes are known only when the model runs."""
         return not self._made_of_open.isdisjoint(self.steps[index][1])

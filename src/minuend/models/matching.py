@@ -17,7 +17,8 @@ from typing import TypeVar
 import numpy as np
 
 from minuend.models.exact import changes_zeros, is_exact, moves, sums_exactly
-from minuend.models.flow import KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Flow
+from minuend.models.flow import DOUBLED, KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Flow
+from minuend.models.folding import computed
 from minuend.models.fusions import fusions
 from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
 
@@ -83,12 +84,13 @@ or it is a conversion from another type, none of whose operands were narrow. Its
 LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
-MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
+MISPLACED, REORDERED, NEGATED, CUT_OFF, UNPACKED = "misplaced", "reordered", "negated", "cut off", "unpacked"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
 convolution, and a constant number into those of a product with a stored matrix whose rows do not fill its registers; a
 value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was reduced and a
-constant of one number or along one axis, it cuts the result off and does not round it. See :class:`Match`."""
+constant of one number or along one axis, it cuts the result off and does not round it; what is subtracted from stored
+integers it rounds to one, and computes their product with quantised numbers of integers. See :class:`Match`."""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -123,8 +125,8 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
-        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED` or :data:`CUT_OFF` where some runtimes compute
-            the adjacent operator and the judged one so; else ``""``.
+        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF` or :data:`UNPACKED` where some
+            runtimes compute the adjacent operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -173,12 +175,13 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
     every = (_bare, _makers, _readers, _dequantised, _behind_factors, _later, _chains, _quantised, _in_one_kernel)
-    parts = (_makers, _readers, _results) if both else every
+    parts = (_makers, _readers, _results, _unpacked) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
         return tuple(dict.fromkeys(found))
+    products = _of_products(plain, places[index])
     fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    return tuple(dict.fromkeys((*found, *(Match(one, ADJACENT, "several") for one in fused))))
+    return tuple(dict.fromkeys((*found, *products, *(Match(one, ADJACENT, "several") for one in fused))))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:
@@ -207,7 +210,7 @@ def _makers(flow: Flow, index: int) -> Iterator[Match]:
     result = flow.steps[index][2][0]
     moved = moves(flow, index) and not flow.readers_of(result)  # it is rounded where it leaves
     plain, places = flow.plain
-    itself = len(set(plain.steps[places[index]][1])) == 1
+    itself = len(set(plain.steps[places[index]][1])) == 1 and not _quantises(flow)
     for place, name in enumerate(operands):
         scalar = all(flow.sizes.get(one) == 1 and one in flow.folded for one in operands if one != name)
         for form, source in _moved(flow, name, flow.before, _MOVED_ALONG if scalar else ()):
@@ -430,7 +433,8 @@ def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4
     if not inputs or operator == _BOTH_WAYS:  # without inputs: of a model that is not valid
         return operator == _BOTH_WAYS
     if operator == "DequantizeLinear":
-        return flow.maker(inputs[0]) == "QuantizeLinear"
+        maker = flow.maker(inputs[0])
+        return maker == "QuantizeLinear" or "QLinear" in maker
     if operator in LINEAR and left:
         makers = (flow.maker_of(name) for name in inputs if name != but)
         return any(made is not None and _is_rescaled(flow, *flow.steps[made][:2], left - 1) for made in makers)
@@ -545,20 +549,97 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
                                 tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
 
 
+_RESCALED_BEHIND = (
+    *SHAPES, NEUTRAL, DOUBLED, "Neg", "Slice", "Split", "Concat", "Gather", "Pad", "Clip", "DepthToSpace", "Resize",
+    "Upsample", "MaxPool", "GlobalMaxPool", "AveragePool", "GlobalAveragePool", "ReduceMax", "ReduceMin", "ReduceMean",
+    "ReduceSum",
+)  # fmt: skip
+"""Operators behind which runtimes that compute with quantised numbers multiply by a scale."""
+
+_RESCALED_BEHIND_ALONE = ("Relu", "LeakyRelu", "PRelu")
+"""The same, where there is no zero point."""
+
+_OF_MATRICES = ("MatMul", "Gemm")
+_OF_WEIGHTS = ("Conv", "ConvTranspose", *_OF_MATRICES)
+"""Operators that runtimes compute of integers, and multiply the result."""
+
+
 def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
-    """What was dequantised before operators that keep numbers: some runtimes convert behind these, next to the node."""
-    operands = flow.steps[index][1] if "DequantizeLinear" in flow.operators else ()
+    """What was dequantised before operators behind which some runtimes convert, next to the node.
+
+    They do in a graph that quantises; a product of what was quantised with weights that were is converted so as well.
+    """
+    operands = flow.steps[index][1] if flow.within or _quantises(flow) else ()
     for place, name in enumerate(operands):
-        for source in flow.before(name, KEEPING):
+        always, moved = (flow.before(name, (*_RESCALED_BEHIND, *more)) for more in ((), _RESCALED_BEHIND_ALONE))
+        for source in dict.fromkeys((*moved, *flow.before(name, (*_RESCALED_BEHIND, *FACTORS)))):
             made = flow.maker_of(source)
-            operator, inputs, outputs = flow.steps[made] if made is not None else ("", (), ())
-            if operator != "DequantizeLinear" or not inputs:
+            operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+            if operator == "DequantizeLinear" and inputs:
+                converts = source in always or (source in moved and not flow.has_zero_point(inputs))
+            else:
+                fits = made is not None and (source in moved or operator in _OF_MATRICES)
+                converts = fits and made is not None and _is_converted(flow, made)
+            if not converts:
                 continue
-            maker = _adjacent(flow, operator, inputs, outputs, next(_given(flow, operator, inputs)))
-            rescaled = _is_rescaled(flow, operator, inputs)
-            for terms in _others(flow, index, operator, place):
-                pattern = _judged(flow, index, _put(terms, place, maker))
-                yield Match(pattern, ADJACENT, operator, rescaled=rescaled, within=pattern)
+            rescaled = operator != "DequantizeLinear" or _is_rescaled(flow, operator, inputs)
+            for terms in _others(flow, index, "DequantizeLinear", place):
+                pattern, shown = (
+                    _judged(flow, index, _put(terms, place, Op(one, (X,)))) for one in ("DequantizeLinear", operator)
+                )
+                yield Match(pattern, ADJACENT, operator, rescaled=rescaled, within=shown)
+
+
+def _is_converted(flow: Flow, index: int) -> bool:
+    """Whether a node converts integers by a product, or is one of quantised numbers, which ends so."""
+    operator, inputs, _ = flow.steps[index]
+    if operator in _OF_WEIGHTS:
+        return len(inputs) == 2 and _is_of_dequantised(flow, inputs[0]) and _is_of_integers(flow, inputs[1])
+    return operator in FACTORS and _is_linear(flow, index) and any(_is_of_integers(flow, name) for name in inputs)
+
+
+def _is_of_integers(flow: Flow, name: str, left: int = 4) -> bool:
+    """Whether a value was dequantised, or converted from integers and multiplied, behind what moves it at most."""
+    made = flow.maker_of(flow.source(name))
+    operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+    if operator == "Cast":
+        return flow.dtypes.get(inputs[0]) in _INTEGERS
+    linear = operator in CHAINED and left > 0 and any(_is_of_integers(flow, one, left - 1) for one in inputs)
+    return operator == "DequantizeLinear" or linear
+
+
+_BYTES = ("int8", "uint8")
+_INTEGERS = (*_BYTES, "int4", "uint4", "int16", "uint16", "int32")
+
+
+def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
+    """A zero point that is subtracted from stored weights, which runtimes take for integers, as they do the weights."""
+    operator, operands, (result, *_) = flow.steps[index]
+    made = flow.maker_of(operands[0])
+    kind, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+    if operator != "Sub" or kind != "Cast" or not _quantises(flow) or flow.dtypes.get(inputs[0]) not in _BYTES:
+        return
+    zeros = flow.elements(operands[1]) if operands[1] in flow.constants else computed(flow, operands[1])
+    whole = zeros is not None and bool((zeros == np.round(zeros)).all() and zeros.any())
+    for name in (result, *flow.after(result, (*SHAPES, *FACTORS))):
+        for i in flow.readers_of(name):
+            reader, given, _ = flow.steps[i]
+            if reader not in _OF_WEIGHTS or name not in given[1:2] or (whole and reader in _OF_MATRICES):
+                continue
+            if not whole or _is_of_dequantised(flow, given[0], _BYTES):
+                own = _judged(flow, index, (X, X))
+                yield Match(Distant(reader, How.BEHIND, own), ADJACENT, reader, kernel=UNPACKED)
+
+
+def _of_products(flow: Flow, index: int) -> Iterator[Match]:
+    """What is dequantised is a product: in a graph that quantises, or without a zero point; in a row else."""
+    alone, every = flow.of_products
+    if _quantises(flow):
+        alone = every
+    parts = {_makers: alone, _behind_factors: alone, _later: alone, _chains: every}
+    for part, seen in parts.items():
+        for one in part(seen, index) if seen is not None else ():
+            yield replace(one, within=one.within or one.pattern)
 
 
 def _behind_factors(flow: Flow, index: int) -> Iterator[Match]:
@@ -630,9 +711,17 @@ def _is_copied(flow: Flow, name: str, operator: str) -> bool:
     return fits and _along_channels(flow, constant, name)
 
 
-def _is_of_dequantised(flow: Flow, name: str) -> bool:
-    """Whether a value was dequantised, and went through nothing since but operators that keep numbers as they are."""
-    return any(flow.maker(one) == "DequantizeLinear" for one in (name, *flow.before(name, KEEPING)))
+def _is_of_dequantised(flow: Flow, name: str, kinds: Collection[str] = ()) -> bool:
+    """Whether a value was dequantised, and went through nothing since but operators that keep numbers as they are.
+
+    ``kinds`` names the types that it may have been of; all, where there are none.
+    """
+    for one in (name, *flow.before(name, (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE))):
+        operator = flow.maker(one)
+        of_kind = not kinds or flow.dtypes.get(flow.operands(one)[0]) in kinds if operator else False
+        if operator == _BOTH_WAYS or (operator == "DequantizeLinear" and of_kind):
+            return True
+    return False
 
 
 _QUANTISING = ("QuantizeLinear", _BOTH_WAYS)
@@ -817,7 +906,7 @@ def _quantised(flow: Flow, index: int) -> Iterator[Match]:
         return
     own = _judged(flow, index, [Const.ANY if name == constant else X for name in operands])
     reverses = operator == "Sub" and operands[0] == constant
-    one, zero = flow.sizes.get(flow.source(constant)) == 1, _is_zero(flow, constant)
+    one, zero = _is_one_number(flow, constant), _is_zero(flow, constant)
     for name in (result, *flow.after(result, _TO_QUANTISATION)):
         shared = reverses and flow.uses(name) > 1
         for i in flow.readers_of(name):
@@ -834,9 +923,15 @@ def _quantised(flow: Flow, index: int) -> Iterator[Match]:
 
 
 def _is_quantised(flow: Flow, name: str) -> bool:
-    """Whether a value is quantised, moved at most before."""
-    moved = (name, *flow.after(name, (*SHAPES, "Concat")))
+    """Whether a value is quantised, moved or made another number by number at most before."""
+    moved = (name, *flow.after(name, (*KEEPING, *_ONE_BY_ONE)))
     return any(flow.steps[i][0] == "QuantizeLinear" for one in moved for i in flow.readers_of(one))
+
+
+def _is_one_number(flow: Flow, name: str) -> bool:
+    """Whether all elements of a constant may be one number."""
+    found = flow.elements(flow.source(name))
+    return flow.sizes.get(flow.source(name)) == 1 or (found is not None and len(np.unique(found)) == 1)
 
 
 def _is_zero(flow: Flow, name: str) -> bool:
