@@ -72,7 +72,8 @@ class _ToGraph(Attempts):
         if not name:
             names = self.inputs.get(ref.layer, ref.port.names)
             base = next(iter(names), ref.layer.name) or f"layer_{ref.layer.id}"
-            name = self.names[ref] = self.fresh(base)
+            own = ref.layer.type == "Parameter" and self.results.get(base) == ref and base not in self.names.values()
+            name = self.names[ref] = base if own else self.fresh(base)
         constant = table.elements(ref.layer) if ref.layer.type == "Const" else None
         return self.graph.add(Value(name, type_, constant)).name
 

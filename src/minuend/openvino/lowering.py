@@ -29,11 +29,16 @@ def from_graph(graph: Graph, version: object = None) -> tuple[Model, list[str], 
     return _FromGraph(graph).done()
 
 
+_NARROWED = frozenset({"float64", "int64", "uint64"})
+"""Element types that OpenVINO's CPU computes in narrower ones, but hands on from an input to an output as they are."""
+
+
 class _FromGraph:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.builder = Builder(graph.name)
         self.refs: dict[str, Ref] = {}
+        self.copies: dict[str, Ref] = {}  # outputs that are equal to another value whose name has to stay
         self.names = Names()
         self.changes: list[str] = []
         self.losses: list[str] = []
@@ -48,7 +53,7 @@ class _FromGraph:
         for step in self.graph.steps:
             self.step(step)
         for name in self.graph.outputs:
-            ref = self.refs[name]
+            ref = self.copies.get(name, self.refs[name])
             stated = () if ref.port.names[:1] == (name,) else (name,)
             self.builder.result(ref, self.names.fresh(f"{name}/result"), output_names=stated)
         self.builder.model.infer()
@@ -138,9 +143,26 @@ class _FromGraph:
         return self.builder.unsqueeze(self.names.fresh(f"{name}/{side.lower()}"), ref, axes, names=())
 
     def identity(self, step: Step) -> None:
-        ref = self.refs[step.inputs[0]]
-        ref.port.names = (*ref.port.names, step.output)
-        self.refs[step.output] = ref
+        """A further name of a value; a copy where an output's name would take the place of an input's or output's.
+
+        A compiled model calls a tensor by the name of the last Result that reads it, and by no other.
+        """
+        source, output = step.inputs[0], step.output
+        ref = self.refs[output] = self.refs[source]
+        label, value = step.name or output, self.graph.values[source]
+        takes = output in self.graph.outputs and not {*self.graph.inputs, *self.graph.outputs}.isdisjoint(
+            ref.port.names
+        )
+        if not takes or (ref.layer.type == "Parameter" and value.type.dtype in _NARROWED):
+            ref.port.names = (*ref.port.names, output)
+            self.changes.append(f"{label}: the {step.kind} changes nothing; it is a further name of {source!r}")
+            if takes:
+                self.losses.append(
+                    f"{label}: once OpenVINO has compiled the model, {source!r} may have no name but {output!r}"
+                )
+            return
+        element = SPELLINGS[value.type.dtype][0]
+        self.copies[output] = self.builder.convert(self.names.fresh(label), ref, element, names=[output])
         self.changes.append(
-            f"{step.name or step.output}: the {step.kind} changes nothing; it is a further name of {step.inputs[0]!r}"
+            f"{label}: the {step.kind} changes nothing; it is a Convert to {element}, so that {source!r} keeps its name"
         )
