@@ -9,6 +9,7 @@ it, every node on the way must have stayed as it was. A declared shape that is w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,12 +26,29 @@ from minuend.onnx.processes import library_process
 
 Types = dict[str, TypeProto]
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
+_NO_ANSWER = (library_process.OnnxRefuses, library_process.Exceeded)
 _NO_TYPE = "expected to have type but instead is null"
 """What ONNX's inference says of an operator whose input has no known type."""
 _CAST_IN_A_FUNCTION = (
     f"a function has a Cast, and ONNX infers no type from the name that it states before opset {CAST_BY_NUMBER}; "
     "a graph declares its types, a function cannot"
 )
+
+
+def infer_refuted(model: ModelProto) -> ModelProto:
+    """Infer the types of a model's values; shapes that it declares and that its nodes refute are left out.
+
+    ONNX's inference keeps what is declared where the two differ, and runtimes keep what the nodes make. Declarations
+    that contradict each other where nothing follows from the nodes are all left out.
+    """
+    with contextlib.suppress(*_NO_ANSWER):
+        return infer(model, strict=True)
+    bare = _without_shapes(model)
+    less = _without_shapes(model, _by_name(infer(bare)))
+    for one in (less, bare):
+        with contextlib.suppress(*_NO_ANSWER):
+            return infer(one, strict=True)
+    return infer(less)
 
 
 def judge(model: ModelProto, source: ModelProto, opset: int) -> list[str]:
@@ -258,9 +276,24 @@ def _complete(lean: ModelProto) -> ModelProto:
     return whole
 
 
+def _without_shapes(model: ModelProto, refuted_by: Types | None = None) -> ModelProto:
+    """A copy without the shapes that are declared of values that nodes make: all, or those that types refute."""
+    bare = ModelProto()
+    bare.CopyFrom(model)
+    for holder in holders(bare):
+        for value in (*holder.value_info, *(() if isinstance(holder, FunctionProto) else holder.output)):
+            refuted = refuted_by is None or (value.name in refuted_by and _clash(value.type, refuted_by[value.name]))
+            if refuted and value.type.HasField("tensor_type"):
+                value.type.tensor_type.ClearField("shape")
+    return bare
+
+
 def _followed(model: ModelProto) -> Types:
     """The types that follow from the nodes; of a name that several bodies give to different values, none."""
-    typed = infer(_undeclared(_lean(model)))
+    return _by_name(infer(_undeclared(_lean(model))))
+
+
+def _by_name(typed: ModelProto) -> Types:
     found: Types = {}
     twice: set[str] = set()
     for graph in within(typed.graph):

@@ -16,9 +16,9 @@ from minuend.onnx.graphs.scope import MAIN, domain_of
 from minuend.onnx.opsets import expand, schemas
 from minuend.onnx.opsets import nodes as convert_nodes
 from minuend.onnx.opsets.calls import Calls
-from minuend.onnx.opsets.judging import judge
+from minuend.onnx.opsets.judging import infer_refuted, judge
 from minuend.onnx.opsets.schemas import Refusal
-from minuend.onnx.opsets.scope import Scope, for_inference, infer, own_types
+from minuend.onnx.opsets.scope import Scope, for_inference, own_types
 
 _ADVICE = (
     "What its own version does not allow has no meaning that could be converted: correct the node, or import the opset "
@@ -129,7 +129,7 @@ class _Work:
 
     def convert(self) -> None:
         """Convert every list of nodes, in place."""
-        typed = infer(for_inference(self.model, self.before))
+        typed = infer_refuted(for_inference(self.model, self.before))
         calls = Calls(self.model)
         calls.follow(typed.graph)
         self.graph(typed.graph, self.scope(self.model.graph, "graph", self.before), self.before)

@@ -276,18 +276,24 @@ def for_inference(model: ModelProto, opset: int) -> ModelProto:
     return bare
 
 
-def infer(model: ModelProto) -> ModelProto:
-    """Run ONNX's shape inference, data propagation included; what it cannot tell stays open."""
-    typed = _infer(model)
+def infer(model: ModelProto, *, strict: bool = False) -> ModelProto:
+    """Run ONNX's shape inference, data propagation included; what it cannot tell stays open.
+
+    Raises:
+        OnnxRefuses, Exceeded: with ``strict``, what is declared or done cannot be, or it takes too much.
+    """
+    typed = _infer(model, strict=strict)
     if any(row.domain in MAIN and row.version == 10 for row in model.opset_import):
         return _infer(model) if _open_slices(model.graph, typed.graph, model) else typed
     return typed
 
 
-def _infer(model: ModelProto) -> ModelProto:
+def _infer(model: ModelProto, *, strict: bool = False) -> ModelProto:
     try:
-        return library_process.infer_shapes(model, data_prop=True)
+        return library_process.infer_shapes(model, data_prop=True, strict=strict)
     except (library_process.OnnxRefuses, library_process.Exceeded):
+        if strict:
+            raise
         return model  # the checker says what is wrong
 
 
