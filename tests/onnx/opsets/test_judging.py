@@ -324,3 +324,17 @@ def test_constants_that_wrap_are_no_fault():
     )
     made, _, _ = convert_proto(model, 13)
     assert made.opset_import[0].version == 13
+
+
+@pytest.mark.parametrize("opset", [7, 9, 12, 14, 18])
+def test_a_sparse_initializer_has_a_type_and_axes(opset):
+    """ONNX's inference takes it for a tensor without axes, and its check refuses the model that came."""
+    model = parse("""<ir_version: 8, opset_import: ["" : 13]>
+        g (float[2,3,4] x) => (float[2,3,n] y) { z = MatMul(x, w) y = Concat<axis = -1>(z, z) }""")
+    values, at = (
+        onnx.numpy_helper.from_array(np.float32([1, 2, 3]), "w"),
+        onnx.numpy_helper.from_array(np.array([0, 5, 7])),
+    )
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, at, [4, 2]))
+    converted, _ = same(model, opset)
+    assert converted.graph.sparse_initializer == model.graph.sparse_initializer

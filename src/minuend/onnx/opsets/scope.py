@@ -202,7 +202,7 @@ class Builder:
 
 
 def skeleton(model: ModelProto) -> ModelProto:
-    """Copy a model without the data of large and external initializers; they become inputs of the same type.
+    """Copy a model without the data of large, external and sparse initializers; they become inputs of the same type.
 
     The main domain is spelled ``""`` in it. The copy is for inference and for the checker alone.
     """
@@ -215,6 +215,12 @@ def skeleton(model: ModelProto) -> ModelProto:
             bare.graph.input.append(
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
             )
+    for sparse in bare.graph.sparse_initializer:  # ONNX's inference takes them for tensors without axes
+        if (name := sparse.values.name) not in inputs:
+            bare.graph.input.append(
+                onnx.helper.make_tensor_value_info(name, sparse.values.data_type, list(sparse.dims))
+            )
+    del bare.graph.sparse_initializer[:]
     for holder in (bare, *bare.functions):
         for row in holder.opset_import:
             row.domain = domain_of(row.domain)
