@@ -154,6 +154,20 @@ def test_an_input_that_is_an_output_has_its_name_in_both() -> None:
     assert to_graph(from_graph(graph)[0]).outputs == ["x"]
 
 
+def test_of_an_inputs_names_its_layers_is_carried_over() -> None:
+    """OpenVINO sorts a tensor's names; that of an ONNX model's input is the layer's."""
+    builder = Builder("m")
+    x = builder.parameter("x", "f32", (2,), names=["r", "x"])
+    y = builder.parameter("y", "f32", (2,), names=["b", "a"])
+    builder.result(builder.subtract("c", x, y))
+    graph = to_graph(builder.model)
+    assert (graph.inputs, graph.outputs) == (["x", "b"], ["c"])
+    assert graph.losses == [
+        "layer 0 'x' has further tensor names that are not carried over: r",
+        "layer 1 'y' has further tensor names that are not carried over: a",
+    ]
+
+
 SUBTRACTION = Step(kind="subtract", inputs=("x", "x"), output="c", joined=shapes.numpy((2,), (2,)))
 
 

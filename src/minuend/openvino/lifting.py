@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minuend.core.shapes import format_shape, may_be
@@ -71,7 +71,7 @@ class _ToGraph(Attempts):
         type_ = table.tensor_type(ref.port.type)
         if not name:
             names = self.inputs.get(ref.layer, ref.port.names)
-            base = next(iter(names), ref.layer.name) or f"layer_{ref.layer.id}"
+            base = _chosen(ref.layer, names) or f"layer_{ref.layer.id}"
             own = ref.layer.type == "Parameter" and self.results.get(base) == ref and base not in self.names.values()
             name = self.names[ref] = base if own else self.fresh(base)
         constant = table.elements(ref.layer) if ref.layer.type == "Const" else None
@@ -141,6 +141,13 @@ _STEPS: dict[str, Callable[[_ToGraph, Layer], Step]] = {
 }
 
 
+def _chosen(layer: Layer, names: Sequence[str]) -> str:
+    """The one of a tensor's names that it has elsewhere: the first, or of an input the layer's, for files sort them."""
+    if layer.type == "Parameter" and layer.name in names and layer.name in layer.outputs[0].names:
+        return layer.name
+    return next(iter(names), layer.name)
+
+
 def _losses(model: Model) -> list[str]:
     """What a graph does not hold, a sentence each."""
     order = model.section.order()
@@ -150,7 +157,7 @@ def _losses(model: Model) -> list[str]:
         f"{one.where} ({one.type}) leads to no result and is left out" for one in model.layers if one not in reachable
     ]
     for layer in order:
-        also = [name for port in layer.outputs for name in port.names[1:]]
+        also = [name for port in layer.outputs for name in port.names if name != _chosen(layer, port.names)]
         if also:
             losses.append(f"{layer.where} has further tensor names that are not carried over: {', '.join(also)}")
         known = ("output_names",) if layer.type == "Result" else ()
