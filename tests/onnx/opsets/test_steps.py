@@ -619,6 +619,24 @@ def test_the_default_axes_are_written_out_where_inference_refuses_a_node_without
     assert list(made.graph.node[0].attribute[0].ints) == [0, 2, 3]
 
 
+@pytest.mark.parametrize("kind", ["float", "double", "int32"])
+@pytest.mark.parametrize("stated", ["", "<beta = -2.0, alpha = 0.5>", "<transB = 1>"])
+@pytest.mark.parametrize("opset", [10, 8, 7, 6])
+def test_a_gemm_without_c_adds_a_negative_zero_before_opset_11(kind, stated, opset):
+    if kind == "int32" and opset < 9:
+        pytest.skip("Gemm-7 takes floats alone")
+    model = parse(13, f"({kind}[2,2] a, {kind}[2,2] b) => ({kind}[2,2] y) {{ y = Gemm {stated} (a, b) }}")
+    made, _, losses = convert_proto(model, opset)
+    onnx.checker.check_model(made, full_check=True)
+    assert (len(made.graph.node[-1].input), losses) == (3, [])
+    a, b = np.array([[-1, 0], [2, 3]], kind.replace("float", "float32")), np.array([[0, 5], [0, -7]])
+    given = {"a": a, "b": b.astype(a.dtype)}
+    pairs = [(on_onnx(model, given), on_onnx(made, given))]
+    if kind != "int32" and opset > 6:
+        pairs.append((on_onnxruntime(model, given), on_onnxruntime(made, given)))
+    assert all(was[0].tobytes() == is_[0].tobytes() for was, is_ in pairs)
+
+
 def test_indices_of_one_hot_may_be_floats():
     text = "(float[3] d) => (float[2,3] y) { i := [0.0, 2.0] n := 3 v := [0.0, 1.0] y = OneHot(i, n, v) }"
     made, _, _ = convert_proto(parse(12, written_out(text)), 10)

@@ -394,8 +394,14 @@ def gemm_limited(node: NodeProto, new: Builder) -> None:
 
 @step("Gemm", at=(11, 9))
 def gemm_with_c(node: NodeProto, new: Builder) -> None:
+    """A C of -0, which changes no sum; beta may not change its sign."""
     if not given(node, 2):
-        raise Refusal("Gemm-9 needs its input C")
+        element = new.scope.element(node.input[0])
+        if not element:
+            raise Refusal("Gemm-9 needs its input C, and of what type one has to be is unknown")
+        zero = new.constant("c", [-0.0], numpy_type(element, node))
+        set_inputs(node, [*node.input[:2], zero])
+        drop_attribute(node, "beta")
 
 
 @step("Gather", at=(11, 1))
