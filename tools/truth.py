@@ -33,6 +33,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 import minuend as mn
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.errors import MinuendError, SpecError
+from minuend.onnx.graphs.declared import constant_outputs, kinds
 from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.nesting import captured
 from minuend.onnx.graphs.walk import Scope, walk
@@ -419,7 +420,21 @@ class Trial:
         given = ranked(model, fed)
         if "output without shape" in quirks(self.runtime.name).strict:
             given = onnx.shape_inference.infer_shapes(given, data_prop=True)
+        if "output of constants" in quirks(self.runtime.name).strict and "output of constants" in kinds(given):
+            return self._by_parts(given, fed)
         return ask(self.runtime, given, fed, self.hint)
+
+    def _by_parts(self, model: ModelProto, fed: Feeds) -> list[Output] | Refused:
+        """Run what makes constants apart from the rest: the runtime refuses both together."""
+        names, constants = [one.name for one in model.graph.output], constant_outputs(model)
+        found: dict[str, Output] = {}
+        for part in ([one for one in names if one not in constants], sorted(constants)):
+            kept = [value for value in model.graph.output if value.name in part]
+            answer = ask(self.runtime, _part(model, _ancestors(model.graph, part), kept), fed, self.hint)
+            if isinstance(answer, Refused):
+                return answer
+            found |= {value.name: output for value, output in zip(kept, answer, strict=True)}
+        return [found[name] for name in names]
 
     def _inside(self, barriers: ModelProto, finding: Finding, k: int) -> Truth:
         """In a body or a function there is no cut: barriers tell of neighbours, and no more."""

@@ -11,7 +11,7 @@ from onnx import ModelProto, parser
 import minuend as mn
 from minuend.cli import main
 from minuend.core.elements import TYPES
-from minuend.onnx.graphs.declared import DECLARED, kinds
+from minuend.onnx.graphs.declared import DECLARED, constant_outputs, kinds
 from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Refused, Runtime
@@ -24,6 +24,9 @@ MODELS = {
     "output without shape": "g (int32[2,3] a, int32[2,3] b) => (int32[] c) { c = Sub(a, b) }",
     "output without type": "g (int32[2,3] a, int32[2,3] b) => (c) { c = Sub(a, b) }",
     "output that is an input": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c, int32[2,3] a) { c = Sub(a, b) }",
+    "output of constants": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c, int32[2] s) <int32[2] k = {1, 2}> "
+    "{ c = Sub(a, b) s = Add(k, k) }",
+    "unread input before another": "g (int32[2,3] z, int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { c = Sub(a, b) }",
     "local function": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { c = f.less(a, b) } "
     '<domain: "f", opset_import: ["" : 13]> less (x, y) => (z) { z = Sub(x, y) }',
     "Reshape to known sizes, of open ones": "g (int32[n,3] a, int32[n,3] b) => (int32[3,2] c) <int64[2] s = {3, 2}> "
@@ -79,7 +82,7 @@ def test_a_runtime_loads_what_it_is_said_to(name: str, kind: str) -> None:
     assert isinstance(found, Refused) == refused, found
 
 
-@pytest.mark.parametrize("name", ["opencv-dnn", "tract", "iree", "tvm", "mnn", "openvino-cpu"])
+@pytest.mark.parametrize("name", ["opencv-dnn", "tract", "iree", "tvm", "mnn", "openvino-cpu", "onnxruntime-openvino"])
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_a_runtime_is_not_known_to_load_is_not_ok_there(name: str, kind: str) -> None:
     target = next(one for one in reversed(targets.names(name)))
@@ -90,6 +93,47 @@ def test_what_a_runtime_is_not_known_to_load_is_not_ok_there(name: str, kind: st
         assert finding.reason
     if "not-implemented" in wanted:
         assert finding.verdict == "not-implemented"
+
+
+CONSTANT = {
+    "b = Neg(a) c = Shape(a)": {"c"},
+    "b = Neg(a) d = Shape(a) c = Identity(d)": {"c"},
+    "b = Neg(a) c = Shape(n)": set(),
+    "b = Neg(a) d = Neg(n) c = Shape(d)": set(),
+    "b = Neg(a) d = Sub(n, v) c = Shape(d)": {"c"},
+    "b = Neg(a) d = Expand(a, k) c = Shape(d)": {"c"},
+    "b = Neg(a) d = Cast <to = 7> (a) c = Add(d, k)": set(),
+    "b = Neg(a) c = If(y) <then_branch = yes () => (int64[1] d) { d = Shape(b) }, "
+    "else_branch = no () => (int64[1] e) { e = Identity(k) }>": set(),
+}
+"""Nodes of a model, and the outputs that are constants in it."""
+
+
+@pytest.mark.parametrize("nodes", CONSTANT)
+def test_outputs_of_constants_and_known_shapes_are_told_from_others(nodes: str) -> None:
+    stored = "int64[1] k = {1}, float[3] v = {1, 2, 3}"
+    text = f"g (float[1] a, float[N] n, bool y) => (float[1] b, int64[1] c) <{stored}> {{ {nodes} }}"
+    assert constant_outputs(parser.parse_model(HEAD + text)) == CONSTANT[nodes]
+
+
+UNREAD = {
+    ("2", "c = Neg(a)"): True,
+    ("2", "c = Neg(z)"): False,
+    ("2", "d = Identity(z) c = Neg(a)"): True,
+    ("2", "d = Identity(z) e = Neg(d) c = Neg(a)"): False,
+    ("2", "s = Shape(z) c = Expand(a, s)"): True,
+    ("N", "s = Shape(z) c = Expand(a, s)"): False,
+    ("2", ("c = If(y) <then_branch = yes () => (float d) { d = Neg(a) }, else_branch = no () => (float e) "
+    "{ e = Identity(z) }>")): False,
+}  # fmt: skip
+"""The size of an input z and a model's nodes, and whether no node reads z, but an input after it."""
+
+
+@pytest.mark.parametrize(("size", "nodes"), UNREAD)
+def test_an_input_that_nothing_reads_before_another_is_told(size: str, nodes: str) -> None:
+    text = f"g (float[{size}] z, float[2] a, bool y) => (float[2] c) {{ {nodes} }}"
+    found = kinds(parser.parse_model(HEAD + text))
+    assert ("unread input before another" in found) == UNREAD[size, nodes]
 
 
 OPEN = {

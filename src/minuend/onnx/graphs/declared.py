@@ -5,6 +5,7 @@ ONNX allows all of it. The tests try each kind on every runtime that is installe
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.errors import SpecError, Unsupported
 from minuend.onnx.documents.tensors import is_external
-from minuend.onnx.graphs.nesting import within
+from minuend.onnx.graphs.nesting import captured, within
 from minuend.onnx.graphs.scope import domain_of, read_opsets
 from minuend.onnx.opsets import schemas
 from minuend.standards.node import Node
@@ -59,6 +60,54 @@ def _numbers(tensor: TensorProto) -> list[int]:
     return [number for (number,) in struct.iter_unpack("<q", raw[: len(raw) // 8 * 8])] or list(tensor.int64_data)
 
 
+def _has_constant_output(model: ModelProto) -> bool:
+    """Whether one output depends on what is given, and another one on constants and known shapes alone."""
+    return 0 < len(constant_outputs(model)) < len({one.name for one in model.graph.output})
+
+
+def constant_outputs(model: ModelProto) -> frozenset[str]:
+    """Return the outputs of a model that depend on constants and known shapes alone, as far as inputs tell.
+
+    >>> import onnx
+    >>> text = "g (float[2] a) => (float[2] b, int64[1] c) { b = Neg(a) c = Shape(a) }"
+    >>> sorted(constant_outputs(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14]> {text}')))
+    ['c']
+    """
+    moving = {one.name for one in _inputs(model)}
+    open_ = {one.name for one in _inputs(model) if not _has_shape(one) or _has_open_dim(one)}
+    for node in model.graph.node:
+        read = {*node.input, *captured(node)}
+        open_.update(node.output if read and open_ >= read else ())  # beside a known shape an open one becomes known
+        of_read = open_ if node.op_type in _OF_SHAPES else moving
+        if not of_read.isdisjoint(read) or node.op_type.startswith("Random"):
+            moving.update(node.output)
+    return frozenset(one.name for one in model.graph.output if one.name not in moving)
+
+
+_OF_SHAPES = ("Shape", "Size")
+"""Operators whose results are constants where shapes are known."""
+
+
+def _has_unread_input(model: ModelProto) -> bool:
+    """Whether an input is not read, or for its known shape alone, and one after it is."""
+    inputs = _inputs(model)
+    found = [_is_read(model, one.name, _has_shape(one) and not _has_open_dim(one)) for one in inputs]
+    return any(after and not before for before, after in itertools.pairwise(found))
+
+
+def _is_read(model: ModelProto, name: str, known: bool) -> bool:
+    """Whether an output or a node needs a value, which Identity hands on; Shape does not need one of known shape."""
+    if name in {one.name for one in model.graph.output}:
+        return True
+    readers = [node for node in model.graph.node if name in (*node.input, *captured(node))]
+    return any(
+        _is_read(model, node.output[0], known)
+        if node.op_type == "Identity"
+        else not known or node.op_type not in _OF_SHAPES
+        for node in readers
+    )
+
+
 def _has_operator(model: ModelProto, name: str) -> bool:
     """Whether a node of an operator is in the graph, or in the bodies of its nodes."""
     return any(node.op_type == name for graph in within(model.graph) for node in graph.node)
@@ -87,6 +136,8 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
                                                   for one in model.graph.output),
     "output that is an input": lambda model: not {one.name for one in model.graph.output}.isdisjoint(
         one.name for one in _inputs(model)),
+    "output of constants": _has_constant_output,
+    "unread input before another": _has_unread_input,
     "local function": lambda model: bool(model.functions),
     "Reshape to known sizes, of open ones": _states_sizes,
     "control flow": lambda model: len([*within(model.graph)]) > 1,
