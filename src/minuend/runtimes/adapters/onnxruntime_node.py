@@ -25,6 +25,9 @@ STRICT = {
 """What it does not take of a model: the verdict, and why."""
 
 BFLOAT16_OUT = False
+NARROW_CONSTANTS = "as values"
+SWAPS_ZEROS = True
+"""Both as onnxruntime-cpu, whose optimizers it has: ``Relu(Min(a - b, y))`` gives the other one of two zeros, too."""
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.3": (25, 13), "1.30.0": (26, 13)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
@@ -56,6 +59,7 @@ if (ort.env.wasm) ort.env.wasm.numThreads = 1;
 const kinds = {
   uint8: Uint8Array, int8: Int8Array, uint16: Uint16Array, int16: Int16Array, uint32: Uint32Array, int32: Int32Array,
   uint64: BigUint64Array, int64: BigInt64Array, float16: Uint16Array, float32: Float32Array, float64: Float64Array,
+  bool: Uint8Array,
 };
 function tensor([, type, dims, data]) {
   if (!(type in kinds)) throw new Error(`onnxruntime has no ${type} in JavaScript`);

@@ -28,6 +28,8 @@ STRICT = {
 """What it does not take of a model: the verdict, and why."""
 
 BFLOAT16_OUT = False
+NARROW_CONSTANTS = "as values"
+"""As onnxruntime-cpu, whose optimizers it has. Max and Min of float16 give the same zero everywhere, unlike there."""
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.3": (25, 13), "1.30.0": (26, 13)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
