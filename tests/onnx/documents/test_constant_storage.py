@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from minuend import check, fix
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError
-from minuend.models.hazards import EINSUM, EXTREMES, JOINED_LATER, SIGNS_MIXED, SQUARE
+from minuend.models.hazards import EINSUM, EXTREMES, JOINED_LATER, OTHER_PARAMETERS, SIGNS_MIXED, SQUARE
 from minuend.models.sums import SUMS_OF_FLOAT64
 from minuend.onnx.documents import constant_storage, tensors
 from minuend.onnx.graphs import declared
@@ -186,6 +186,6 @@ def test_every_way_of_an_adapter_is_one() -> None:
     squares = {SQUARE + one.name for one in kinds}
     ways = {way for form in forms for way in form} | set(tensors.CONSTANTS)
     known = ways | broken | declared.DECLARED.keys() | squares | {declared.MAY_DIFFER, declared.NOT_KNOWN}
-    known |= {SUMS_OF_FLOAT64, EINSUM, EXTREMES, JOINED_LATER, SIGNS_MIXED}
+    known |= {SUMS_OF_FLOAT64, EINSUM, EXTREMES, JOINED_LATER, SIGNS_MIXED, *OTHER_PARAMETERS.values()}
     for name in adapters():
         assert {way.removeprefix(constant_storage.OPERAND) for way in quirks(name).strict} <= known
