@@ -255,7 +255,7 @@ def test_openvino_converts_what_was_dequantised_behind_operators_that_keep_numbe
     assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, apart))) is not different
 
 
-QUANTISED = {
+DEQUANTISED = {
     # the body, and whether the model quantises, which makes openvino convert what is dequantised elsewhere
     "two zero points": ("d = DequantizeLinear(q, s, z) e = DequantizeLinear(r, s2, z2) y = Sub(d, e)", True),
     "no zero point": ("d = DequantizeLinear(q, s) y = Sub(d, x)", False),
@@ -271,7 +271,7 @@ QUANTISED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "quantises"), QUANTISED.values(), ids=QUANTISED)
+@pytest.mark.parametrize(("body", "quantises"), DEQUANTISED.values(), ids=DEQUANTISED)
 def test_what_is_dequantised_is_a_product_that_openvino_computes_with_a_subtraction(body, quantises):
     """All were ok; of the weights less 1.5 openvino gave 0.12 too much."""
     openvino = pytest.importorskip("openvino")
@@ -321,3 +321,172 @@ def test_nan_that_is_clipped_before_it_is_quantised_becomes_the_other_end(consta
     )
     assert bool((got["y"] != 0).all()) is changes
     assert (verdict(proto) == "different-numbers") is changes
+
+
+def with_stored(text, stored):
+    """A model of a text, with those of some arrays as constants that it reads."""
+    proto = onnx.parser.parse_model(text)
+    names = {name for node in proto.graph.node for name in node.input}
+    kept = {name: array for name, array in stored.items() if name in names}
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(one), name) for name, one in kept.items())
+    return proto
+
+
+def answer(runtime, proto, hint="f32"):
+    """The first result of a model, of made numbers."""
+    source, given = np.random.default_rng(0), []
+    for value in proto.graph.input:
+        drawn = 2 * source.standard_normal([dim.dim_value for dim in value.type.tensor_type.shape.dim])
+        integers = value.type.tensor_type.elem_type == onnx.TensorProto.INT8
+        array = (20 * drawn).astype(np.int8) if integers else drawn.astype(np.float32)
+        given.append((value.name, TYPES[array.dtype.name], array.view(f"u{array.itemsize}")))
+    output, *_ = runtime.query("onnx", proto.SerializeToString(), b"", given, hint)
+    return output.codes.view(np.float32)
+
+
+def of_chain(body, inputs, outputs="float[] y"):
+    return f"""<ir_version: 10, opset_import: ["" : 21]> g ({inputs}) => ({outputs}) {{ {body} }}"""
+
+
+SCALED = {
+    "s": np.float32(0.03), "c": np.linspace(0.02, 0.05, 8, dtype=np.float32), "p": np.float32(0.03125),
+    "z": np.int8(0), "t": np.int8(3), "two": np.float32(2), "k": np.float32(0.37),
+    "slope": np.full((8, 1, 1), 0.3, np.float32), "axis": np.array([3]), "start": np.array([0]), "first": np.array([1]),
+    "w": np.arange(576).reshape(8, 8, 3, 3).astype(np.int8), "m": np.arange(96).reshape(6, 16).astype(np.int8),
+    "f": np.full((8, 8, 3, 3), 0.37, np.float32), "a": np.linspace(0.5, 1.5, 6, dtype=np.float32),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "known"),
+    [
+        ("e = DequantizeLinear(q, s)", "different-numbers"),
+        ("e = DequantizeLinear(q, s, z)", "different-numbers"),
+        ("e = DequantizeLinear <axis: int = 1> (q, c)", "different-numbers"),
+        ("d = DequantizeLinear(q, s) e = Neg(d)", "unknown"),
+        ("e = DequantizeLinear(q, s, t)", "ok"),
+        ("e = DequantizeLinear(q, p)", "ok"),
+    ],
+)
+@pytest.mark.parametrize("order", ["e, y", "y, e"])
+def test_what_is_dequantised_without_a_zero_point_is_a_product_to_openvino(made, known, order, openvino):
+    body = f"{made} {{}} r = Sub({order})"
+    apart = order.replace("e", "u")
+    inputs, texts = "int8[2,8,6,6] q, float[2,8,6,6] y", (body.format(""), body.format("u = Max(e, e)"))
+    texts = (texts[0], texts[1].replace(f"({order})", f"({apart})"))
+    protos = [with_stored(of_chain(one, inputs, "float[] r"), SCALED) for one in texts]
+    assert verdict(protos[0]) == known
+    assert verdict(protos[0], ONNXRUNTIME) == "ok"
+    assert np.array_equal(*(answer(openvino, one) for one in protos)) is (known == "ok")
+
+
+def test_a_power_of_two_behind_what_is_dequantised_joins_its_scale_on_openvino(openvino):
+    body = "d = DequantizeLinear(q, s) e = Mul(d, two) {} y = Sub({}, k)"
+    texts = (body.format("", "e"), body.format("u = Max(e, e)", "u"))
+    protos = [with_stored(of_chain(one, "int8[2,8,6,6] q"), SCALED) for one in texts]
+    assert verdict(protos[0]) == "different-numbers"
+    assert not np.array_equal(*(answer(openvino, one) for one in protos))
+
+
+QUANTISED = "q = QuantizeLinear(x, s, {0}) d = DequantizeLinear(q, s, {0}) "
+WEIGHTS = "v = DequantizeLinear(w, s) "
+
+
+@pytest.mark.parametrize(
+    ("body", "different"),
+    [
+        (QUANTISED.format("z") + "e = LeakyRelu(d)", True),
+        (QUANTISED.format("z") + "e = PRelu(d, slope)", True),
+        (QUANTISED.format("t") + "e = LeakyRelu(d)", False),
+        (QUANTISED.format("t") + "e = Relu(d)", False),
+        (QUANTISED.format("t") + "e = AveragePool <kernel_shape: ints = [2, 2]> (d)", True),
+        (QUANTISED.format("t") + "e = GlobalAveragePool(d)", True),
+        (QUANTISED.format("t") + "e = ReduceMean(d, axis)", True),
+        (QUANTISED.format("t") + "e = ReduceSum(d, axis)", True),
+        (QUANTISED.format("z") + "e = Round(d)", False),
+        (QUANTISED.format("z") + "e = Abs(d)", False),
+        (QUANTISED.format("z") + WEIGHTS + "o = Conv(d, v) e = Relu(o)", True),
+        (QUANTISED.format("z") + WEIGHTS + "o = Conv(d, v) e = GlobalAveragePool(o)", True),
+        (QUANTISED.format("z") + WEIGHTS + "o = Conv(d, v) e = Slice(o, start, first, start)", True),
+        (QUANTISED.format("z") + "o = Conv(d, f) e = Relu(o)", False),
+        (QUANTISED.format("z") + "v = DequantizeLinear(m, s) o = MatMul(d, v) e = Mul(o, two)", True),
+    ],
+)
+def test_openvino_multiplies_by_scales_behind_further_operators(body, different, openvino):
+    texts = (f"{body} y = Sub(e, k)", f"{body} u = Max(e, e) y = Sub(u, k)")
+    protos = [with_stored(of_chain(one, "float[2,8,6,6] x"), SCALED) for one in texts]
+    assert verdict(protos[0]) == ("different-numbers" if different else "ok")
+    assert verdict(protos[0], ONNXRUNTIME) == "ok"
+    assert np.array_equal(*(answer(openvino, one) for one in protos)) is not different
+
+
+def test_nothing_is_rescaled_in_a_graph_that_does_not_quantise(openvino):
+    body = "d = DequantizeLinear(q, s) e = Relu(d) {} y = Sub({}, k)"
+    texts = (body.format("", "e"), body.format("u = Max(e, e)", "u"))
+    protos = [with_stored(of_chain(one, "int8[2,8,6,6] q"), SCALED) for one in texts]
+    assert verdict(protos[0]) == "ok"
+    assert np.array_equal(*(answer(openvino, one) for one in protos))
+
+
+def test_what_two_values_were_dequantised_of_counts_in_a_graph_that_quantises(openvino):
+    body = """d = DequantizeLinear(q, s, t) e = DequantizeLinear <axis: int = 1> (p, c, n) {} y = Sub({})
+              o = QuantizeLinear(x, s, t)"""
+    texts = (body.format("", "e, d"), body.format("u = Max(e, e) i = Max(d, d)", "u, i"))
+    inputs = "int8[2,8,6,6] q, int8[2,8,6,6] p, float[2,8,6,6] x"
+    stored = {**SCALED, "n": np.ones(8, np.int8)}
+    del stored["p"]
+    protos = [with_stored(of_chain(one, inputs, "float[] y, int8[] o"), stored) for one in texts]
+    assert verdict(protos[0]) == "different-numbers"
+
+
+@pytest.mark.parametrize("operator", ["QLinearMatMul", "QuantizeLinear"])
+def test_what_a_quantised_operator_makes_is_rescaled(operator):
+    made = "QuantizeLinear(x, s, z)" if operator == "QuantizeLinear" else "QLinearMatMul(g, s, z, m, s, z, s, z)"
+    body = f"g = QuantizeLinear(x, s, z) q = {made} e = DequantizeLinear(q, s, z) y = Sub(e, e)"
+    assert verdict(with_stored(of_chain(body, "float[2,8,6,6] x"), SCALED)) != "ok"
+
+
+@pytest.mark.parametrize("outputs", ["float[8,6] y", "float[8,6] y, float[8,6] e"])
+@pytest.mark.parametrize(("made", "copied"), [("Sigmoid(x)", False), ("DequantizeLinear(q, s, z)", True)])
+def test_what_a_normalisation_ends_with_is_copied_for_each_reader_where_a_graph_quantises(outputs, made, copied):
+    before = "q = QuantizeLinear(x, s, z) " if copied else ""
+    body = f"{before} d = {made} e = LayerNormalization(d, a, a) y = Sub(x, e)"
+    different = copied or " e" not in outputs
+    found = verdict(with_stored(of_chain(body, "float[8,6] x", outputs), SCALED))
+    assert found == ("different-numbers" if different else "ok")
+
+
+ROWS, CHANNELS = "float[2,64] x", "float[2,8,6,6] x"
+
+
+@pytest.mark.parametrize(
+    ("hint", "body", "weights", "zero", "different"),
+    [
+        ("f32", "q = QuantizeLinear(x, s, z) {} d = DequantizeLinear(q, s, z) y = MatMul(d, v)", (64, 16), 1.5, True),
+        ("f32", "q = QuantizeLinear(x, s, z) {} d = DequantizeLinear(q, s, z) y = MatMul(d, v)", (64, 16), 3, False),
+        ("f32", "{} r = MatMul(x, v) q = QuantizeLinear(r, s, z) y = DequantizeLinear(q, s, z)", (64, 16), 1.5, True),
+        ("f32", "{} y = MatMul(x, v)", (64, 16), 1.5, False),
+        ("f32", "q = QuantizeLinear(x, s, z) {} d = DequantizeLinear(q, s, z) y = Conv(d, v)", (8, 8, 3, 3), 3, True),
+        ("f32", "{} y = Conv(x, v)", (8, 8, 3, 3), 1.5, False),
+        ("", "{} y = MatMul(x, v)", (64, 16), 3, True),
+        ("", "{} t = Transpose(v) y = MatMul(x, t)", (16, 64), 3, True),
+        ("", "{} y = Conv(x, v)", (8, 8, 3, 3), 3, False),
+    ],
+)
+def test_a_zero_point_that_is_subtracted_from_weights(hint, body, weights, zero, different, openvino):
+    """What its difference is as a constant shows what openvino makes of it."""
+    stored = {
+        "w": np.random.default_rng(0).integers(-127, 128, weights).astype(np.int8), "zero": np.float32(zero),
+        "h": np.float32(0.013), "s": np.float32(0.03), "z": np.int8(0),
+    }  # fmt: skip
+    inputs = ROWS if len(weights) == 2 else CHANNELS
+    proto = with_stored(
+        of_chain(body.format("c = Cast <to: int = 1> (w) b = Sub(c, zero) v = Mul(b, h)"), inputs), stored
+    )
+    (finding,) = check(proto, OPENVINO, hint=hint).findings
+    assert finding.verdict == ("different-numbers" if different else "ok")
+    assert verdict(proto, ONNXRUNTIME) == "ok"
+    known = {**stored, "b": stored["w"].astype(np.float32) - np.float32(zero)}
+    apart = with_stored(of_chain(body.format("v = Mul(b, h)"), inputs), known)
+    if hint or not different:  # a processor without instructions for bfloat16 has float32 by default
+        assert np.array_equal(*(answer(openvino, one, hint) for one in (proto, apart))) is not different

@@ -29,6 +29,7 @@ from minuend.models.matching import (
     NEGATED,
     REORDERED,
     UNPACKED,
+    UNPACKED_LATE,
     WITHIN,
     ZEROS,
     Match,
@@ -225,6 +226,7 @@ _OF_KERNELS = {
     NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",))},
     CUT_OFF: {"rounds": Answer("different-numbers", severities=("rounding",), ulps=1)},
     UNPACKED: {EVERY: Answer("different-numbers", severities=("numbers",))},
+    UNPACKED_LATE: {EVERY: Answer("different-numbers", severities=("numbers",))},
 }
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
@@ -270,8 +272,10 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     is known of can be known to a runtime.
     """
     if match.kernel:
-        in_float16 = node.a.dtype == "float16" and match.kernel != NEGATED  # which is computed in float32 there
-        return {} if in_float16 else _OF_KERNELS[match.kernel]
+        exact = hint == next(iter(quirks(target.runtime).hints), "") or not target.table.has_default
+        in_float16 = node.a.dtype == "float16" and match.kernel not in (NEGATED, UNPACKED, UNPACKED_LATE)
+        fine = exact if match.kernel == UNPACKED_LATE else in_float16  # which is computed in float32 there
+        return {} if fine else _OF_KERNELS[match.kernel]
     quantised = bool(match.quantised) and quirks(target.runtime).rescales
     if match.quantised and match.operator not in LINEAR:
         return _of_quantised(occurrence, match) if quantised else {}

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from minuend.files.streaming import reading
 
 Array = reading.Array
@@ -244,14 +246,15 @@ class Flow:
         """The same nodes with products in the place of DequantizeLinear, as runtimes may compute it.
 
         Returns:
-            The flow where those without a zero point are, or with one that is 0 or not known; and where all are. Each
-            is ``None`` where it would be this one.
+            The flow where those without a zero point are, or with one that is 0 or not known; and where all are. Those
+            by powers of two, which are exact, stay. Each is ``None`` where it would be this one.
 
         >>> flow = Flow([("DequantizeLinear", ("q", "s"), ("d",)), ("Sub", ("d", "y"), ("e",))], ("s",))
         >>> flow.of_products[0].steps[0]
         ('Mul', ('q', 's'), ('d',))
         """
-        found = [i for i, step in enumerate(self.steps) if step[0] == "DequantizeLinear" and len(step[1]) > 1]
+        scaled = (i for i, step in enumerate(self.steps) if step[0] == "DequantizeLinear" and len(step[1]) > 1)
+        found = [i for i in scaled if not self._has_powers(self.steps[i][1][1])]
         without = [i for i in found if not self.has_zero_point(self.steps[i][1])]
         return self._with_products(without), self._with_products(found)
 
@@ -259,6 +262,11 @@ class Flow:
         """Whether a stored zero point, the third input, has an element other than 0."""
         found = self.elements(inputs[2]) if len(inputs) > 2 and inputs[2] in self.constants else None
         return found is not None and bool(found.astype(bool).any())
+
+    def _has_powers(self, name: str) -> bool:
+        """Whether a stored value holds powers of two alone."""
+        found = self.elements(name) if name in self.constants else None
+        return found is not None and bool((np.frexp(found.astype(np.float64))[0] == 0.5).all())
 
     def _with_products(self, places: Collection[int]) -> Flow | None:
         """The same nodes, some of them products; of their scales it is not known along which axis they lie."""

@@ -84,13 +84,15 @@ or it is a conversion from another type, none of whose operands were narrow. Its
 LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
-MISPLACED, REORDERED, NEGATED, CUT_OFF, UNPACKED = "misplaced", "reordered", "negated", "cut off", "unpacked"
+MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
+UNPACKED, UNPACKED_LATE = "unpacked", "unpacked late"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
 convolution, and a constant number into those of a product with a stored matrix whose rows do not fill its registers; a
 value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was reduced and a
 constant of one number or along one axis, it cuts the result off and does not round it; what is subtracted from stored
-integers it rounds to one, and computes their product with quantised numbers of integers. See :class:`Match`."""
+integers it rounds to one, and computes their product with quantised numbers of integers; of a matrix it subtracts it
+while it computes a product, in its default precision. See :class:`Match`."""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -125,8 +127,8 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
-        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF` or :data:`UNPACKED` where some
-            runtimes compute the adjacent operator and the judged one so; else ``""``.
+        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED` or
+            :data:`UNPACKED_LATE` where some runtimes compute the adjacent operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -179,9 +181,9 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
         return tuple(dict.fromkeys(found))
-    products = _of_products(plain, places[index])
     fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    return tuple(dict.fromkeys((*found, *products, *(Match(one, ADJACENT, "several") for one in fused))))
+    several = (Match(one, ADJACENT, "several") for one in fused)
+    return tuple(dict.fromkeys((*found, *_of_products(plain, places[index]), *several)))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:
@@ -433,8 +435,8 @@ def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4
     if not inputs or operator == _BOTH_WAYS:  # without inputs: of a model that is not valid
         return operator == _BOTH_WAYS
     if operator == "DequantizeLinear":
-        maker = flow.maker(inputs[0])
-        return maker == "QuantizeLinear" or "QLinear" in maker
+        made = flow.maker(inputs[0])
+        return made == "QuantizeLinear" or "QLinear" in made
     if operator in LINEAR and left:
         makers = (flow.maker_of(name) for name in inputs if name != but)
         return any(made is not None and _is_rescaled(flow, *flow.steps[made][:2], left - 1) for made in makers)
@@ -578,8 +580,8 @@ def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
             if operator == "DequantizeLinear" and inputs:
                 converts = source in always or (source in moved and not flow.has_zero_point(inputs))
             else:
-                fits = made is not None and (source in moved or operator in _OF_MATRICES)
-                converts = fits and made is not None and _is_converted(flow, made)
+                fits = source in moved or operator in _OF_MATRICES
+                converts = made is not None and fits and _is_converted(flow, made)
             if not converts:
                 continue
             rescaled = operator != "DequantizeLinear" or _is_rescaled(flow, operator, inputs)
@@ -609,34 +611,61 @@ def _is_of_integers(flow: Flow, name: str, left: int = 4) -> bool:
 
 
 _BYTES = ("int8", "uint8")
-_INTEGERS = (*_BYTES, "int4", "uint4", "int16", "uint16", "int32")
+_FEW_BITS = (*_BYTES, "int4", "uint4")
+_INTEGERS = (*_FEW_BITS, "int16", "uint16", "int32")
 
 
 def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
-    """A zero point that is subtracted from stored weights, which runtimes take for integers, as they do the weights."""
+    """A zero point that is subtracted from stored weights, which some runtimes do where they compute a product."""
     operator, operands, (result, *_) = flow.steps[index]
     made = flow.maker_of(operands[0])
     kind, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
-    if operator != "Sub" or kind != "Cast" or not _quantises(flow) or flow.dtypes.get(inputs[0]) not in _BYTES:
+    if operator != "Sub" or kind != "Cast" or flow.dtypes.get(inputs[0]) not in _FEW_BITS:
         return
-    zeros = flow.elements(operands[1]) if operands[1] in flow.constants else computed(flow, operands[1])
-    whole = zeros is not None and bool((zeros == np.round(zeros)).all() and zeros.any())
-    for name in (result, *flow.after(result, (*SHAPES, *FACTORS))):
+    bytes_ = flow.dtypes.get(inputs[0]) in _BYTES
+    own = _judged(flow, index, (X, X))
+    for name in (result, *flow.after(result, (*SHAPES, *FACTORS, "Cast"))):
         for i in flow.readers_of(name):
             reader, given, _ = flow.steps[i]
-            if reader not in _OF_WEIGHTS or name not in given[1:2] or (whole and reader in _OF_MATRICES):
+            if reader not in _OF_WEIGHTS or name not in given[:2]:
                 continue
-            if not whole or _is_of_dequantised(flow, given[0], _BYTES):
-                own = _judged(flow, index, (X, X))
-                yield Match(Distant(reader, How.BEHIND, own), ADJACENT, reader, kernel=UNPACKED)
+            pattern = Distant(reader, How.BEHIND, own)
+            if bytes_ and _is_of_integers_alone(flow, operands[1], reader, given):
+                yield Match(pattern, ADJACENT, reader, kernel=UNPACKED)
+            if reader in _OF_MATRICES and name != result and _has_many_rows(flow, name, given):
+                yield Match(pattern, ADJACENT, reader, kernel=UNPACKED_LATE)
+
+
+def _is_of_integers_alone(flow: Flow, zeros: str, reader: str, given: Sequence[str]) -> bool:
+    """Whether a graph quantises, and a zero point is made an integer in it, or is a part of sums of integers.
+
+    Sums of the products of matrices are the same ones then, if the zero point is an integer.
+    """
+    if not _quantises(flow):
+        return False
+    found = flow.elements(zeros) if zeros in flow.constants else computed(flow, zeros)
+    if found is None or (found != np.round(found)).any():
+        return True
+    return not (reader in _OF_MATRICES and found.any()) and _is_of_dequantised(flow, given[0], _FEW_BITS)
+
+
+_ROWS = 32
+"""Rows of a matrix that runtimes with instructions for bfloat16 unpack while they compute a product; multiples, too."""
+
+
+def _has_many_rows(flow: Flow, matrix: str, given: Sequence[str]) -> bool:
+    """Whether a matrix may have as many rows as a kernel for unpacking takes."""
+    other = flow.shapes.get(given[1] if given[0] == matrix else given[0])
+    rows = (other[-2:-1] if given[0] == matrix else other[-1:]) if isinstance(other, tuple) else ()
+    known = [one for one in rows if isinstance(one, int)]
+    return not known or known[0] % _ROWS == 0 or known[0] >= _ROWS * 8
 
 
 def _of_products(flow: Flow, index: int) -> Iterator[Match]:
-    """What is dequantised is a product: in a graph that quantises, or without a zero point; in a row else."""
+    """What is dequantised is a product, if it has no zero point, others are next to it, or the graph quantises."""
     alone, every = flow.of_products
-    if _quantises(flow):
-        alone = every
-    parts = {_makers: alone, _behind_factors: alone, _later: alone, _chains: every}
+    made = every if _quantises(flow) else alone
+    parts = {_makers: made, _behind_factors: alone, _later: alone, _chains: every}
     for part, seen in parts.items():
         for one in part(seen, index) if seen is not None else ():
             yield replace(one, within=one.within or one.pattern)
@@ -699,11 +728,13 @@ def _is_copied(flow: Flow, name: str, operator: str) -> bool:
     """Whether a graph that quantises has a copy of what makes a value for each of its readers.
 
     It has so of a constant factor, divisor or dividend; next to sums of a constant less a value, which is a product
-    and a sum to a runtime; and of any sum of a constant and what was dequantised.
+    and a sum to a runtime; of any sum of a constant and what was dequantised; and of the last parts of operators.
     """
-    if not _quantises(flow) or (made := flow.maker_of(name)) is None or not _with_constant(flow, made):
+    if not _quantises(flow) or (made := flow.maker_of(name)) is None:
         return False
     maker, inputs, _ = flow.steps[made]
+    if maker in _IN_PARTS or not _with_constant(flow, made):
+        return maker in _IN_PARTS
     place = int(inputs[1] in flow.folded)
     constant, value = inputs[place], inputs[1 - place]
     fits = maker in FACTORS or (maker == "Sub" and place == 0 and operator in ("Add", "Sub"))
