@@ -215,7 +215,7 @@ def answers_for(
     return {
         name: opened[name]
         if name in opened and everything[name].verdict == "ok"
-        else _of_these(name, everything[name], occurrence)
+        else _of_these(name, everything[name], occurrence, element)
         for name in classes
     }
 
@@ -291,7 +291,7 @@ def _stated(answer: Answer) -> Reason | None:
     return RuntimeMessage(answer.message) if answer.message else None
 
 
-def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
+def _of_these(name: str, answer: Answer, occurrence: Occurrence, element: ElementType) -> Answer:
     """An answer for a class as it holds for these operands.
 
     Where the measurement tells of which sizes operands were that deviate, others do not, unless it is for their digits.
@@ -300,7 +300,7 @@ def _of_these(name: str, answer: Answer, occurrence: Occurrence) -> Answer:
     """
     if answer.witness is None or name == BY_DIGITS or _can_occur(answer.witness, occurrence):
         return answer
-    if name in _SMALL and _hides_small_numbers(answer, occurrence):
+    if name in _SMALL and _hides_small_numbers(answer, occurrence, element):
         return OK
     spans = zip(answer.spans, occurrence.operands, occurrence.fixed(), strict=False)
     if name != "nan" and any(
@@ -316,13 +316,11 @@ _SMALL = ("subnormal", "negative zero")
 """Value classes whose members differ by what is made of numbers near 0."""
 
 
-def _hides_small_numbers(answer: Answer, occurrence: Occurrence) -> bool:
+def _hides_small_numbers(answer: Answer, occurrence: Occurrence, element: ElementType) -> bool:
     """Whether an operand is so much larger than what an answer makes of numbers near 0 that no result shows it.
 
     No difference of it and a number of the type is subnormal, and less a subnormal number it rounds to itself.
     """
-    assert isinstance(occurrence.node, Node)
-    element = occurrence.node.a.element
     if element.format is None or len(occurrence.operands) == 1:
         return False
     if any(one.severity not in ("sign-of-zero", "subnormal") for one in answer.deviations(element)):

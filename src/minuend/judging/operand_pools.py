@@ -25,7 +25,7 @@ def pool(element: ElementType, range_: Range, stored: Array | None) -> Codes:
 
     >>> from minuend.core.elements import TYPES
     >>> pool(TYPES["uint8"], Range("uint8", 4, 7), None), pool(TYPES["int8"], Range("int8", -1, 3), np.int8([3, -1, 3]))
-    (array([5, 4, 6, 7], dtype=uint8), array([  3, 255], dtype=uint8))
+    (array([4, 5, 6, 7], dtype=uint8), array([  3, 255], dtype=uint8))
     """
     if stored is not None:
         return np.unique(codes_of(element, stored))

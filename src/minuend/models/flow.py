@@ -266,7 +266,8 @@ class Flow:
     def _has_powers(self, name: str) -> bool:
         """Whether a stored value holds powers of two alone."""
         found = self.elements(name) if name in self.constants else None
-        return found is not None and bool((np.frexp(found.astype(np.float64))[0] == 0.5).all())
+        with np.errstate(invalid="ignore"):  # NaNs that signal
+            return found is not None and bool((np.frexp(found.astype(np.float64))[0] == 0.5).all())
 
     def _with_products(self, places: Collection[int]) -> Flow | None:
         """The same nodes, some of them products; of their scales it is not known along which axis they lie."""

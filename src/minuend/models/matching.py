@@ -960,9 +960,11 @@ def _is_quantised(flow: Flow, name: str) -> bool:
 
 
 def _is_one_number(flow: Flow, name: str) -> bool:
-    """Whether all elements of a constant may be one number."""
+    """Whether all elements of a constant are one number."""
     found = flow.elements(flow.source(name))
-    return flow.sizes.get(flow.source(name)) == 1 or (found is not None and len(np.unique(found)) == 1)
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        alike = found is not None and len(np.unique(found)) == 1
+    return alike or flow.sizes.get(flow.source(name)) == 1
 
 
 def _is_zero(flow: Flow, name: str) -> bool:
