@@ -490,3 +490,13 @@ def test_a_zero_point_that_is_subtracted_from_weights(hint, body, weights, zero,
     apart = with_stored(of_chain(body.format("v = Mul(b, h)"), inputs), known)
     if hint or not different:  # a processor without instructions for bfloat16 has float32 by default
         assert np.array_equal(*(answer(openvino, one, hint) for one in (proto, apart))) is not different
+
+
+@pytest.mark.parametrize("maker", ["RandomNormal<shape=[2,8,8,8]>()", "DequantizeLinear()", "Cast<to=1>()"])
+def test_what_has_no_operands_is_no_dequantised_value(maker):
+    """A model that lacks them is not valid, and is judged all the same."""
+    stored = f"float c = {{2}}, float f = {{0.03}}, float s = {{0.1}}, int8[8,8,1,1] w = {{{', '.join('5' * 64)}}}"
+    body = f"r = {maker} n = Cast<to=1>(w) y = Sub(n, c) m = Mul(y, f) o = Conv(r, m) q = QuantizeLinear(x, s)"
+    text = f"g (float[2,8,8,8] x) => (float[2,8,8,8] o, uint8[2,8,8,8] q) <{stored}> {{ {body} }}"
+    (finding,) = check(f'<ir_version: 8, opset_import: ["" : 17]> {text}', OPENVINO, hint="f32").findings
+    assert finding.verdict in ("ok", "invalid", "unknown")

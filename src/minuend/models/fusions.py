@@ -107,8 +107,10 @@ def has_other_parameters(flow: Flow, index: int) -> bool | None:
         last, over_more = before[-1], after != (*before[:-1], 1)
     found: set[bool | None] = set()
     divided = _divided(flow, outputs[0], "Pow", "Sqrt", "Div")
-    for scale, scaled in ((inputs[1], out) for kind, inputs, out in _read(flow, divided) if kind == "Mul"):
-        for bias in (inputs[1] for kind, inputs, _ in _read(flow, {scaled}) if kind == "Add"):
+    for scale, scaled in (
+        (inputs[1], out) for kind, inputs, out in _read(flow, divided) if kind == "Mul" and inputs[1:]
+    ):
+        for bias in (inputs[1] for kind, inputs, _ in _read(flow, {scaled}) if kind == "Add" and inputs[1:]):
             found |= {True if over_more else _is_no_vector(flow, name, last) for name in (scale, bias)}
     return True if True in found else None if None in found else False
 

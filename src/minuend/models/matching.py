@@ -604,7 +604,7 @@ def _is_of_integers(flow: Flow, name: str, left: int = 4) -> bool:
     """Whether a value was dequantised, or converted from integers and multiplied, behind what moves it at most."""
     made = flow.maker_of(flow.source(name))
     operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
-    if operator == "Cast":
+    if operator == "Cast" and inputs:
         return flow.dtypes.get(inputs[0]) in _INTEGERS
     linear = operator in CHAINED and left > 0 and any(_is_of_integers(flow, one, left - 1) for one in inputs)
     return operator == "DequantizeLinear" or linear
@@ -620,7 +620,7 @@ def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
     operator, operands, (result, *_) = flow.steps[index]
     made = flow.maker_of(operands[0])
     kind, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
-    if operator != "Sub" or kind != "Cast" or flow.dtypes.get(inputs[0]) not in _FEW_BITS:
+    if operator != "Sub" or kind != "Cast" or not inputs or flow.dtypes.get(inputs[0]) not in _FEW_BITS:
         return
     bytes_ = flow.dtypes.get(inputs[0]) in _BYTES
     own = _judged(flow, index, (X, X))
@@ -748,8 +748,8 @@ def _is_of_dequantised(flow: Flow, name: str, kinds: Collection[str] = ()) -> bo
     ``kinds`` names the types that it may have been of; all, where there are none.
     """
     for one in (name, *flow.before(name, (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE))):
-        operator = flow.maker(one)
-        of_kind = not kinds or flow.dtypes.get(flow.operands(one)[0]) in kinds if operator else False
+        operator, inputs = flow.maker(one), flow.operands(one)
+        of_kind = not kinds or (bool(inputs) and flow.dtypes.get(inputs[0]) in kinds)
         if operator == _BOTH_WAYS or (operator == "DequantizeLinear" and of_kind):
             return True
     return False
