@@ -245,18 +245,22 @@ class Flow:
     def of_products(self) -> tuple[Flow | None, Flow | None]:
         """The same nodes with products in the place of DequantizeLinear, as runtimes may compute it.
 
+        Those of what was quantised before stay.
+
         Returns:
-            The flow where those without a zero point are, or with one that is 0 or not known; and where all are. Those
-            by powers of two, which are exact, stay. Each is ``None`` where it would be this one.
+            The flow where those without a zero point are, or with one that is 0 or not known, but for those by powers
+            of two, which are exact; and where all are. Each is ``None`` where it would be this one.
 
         >>> flow = Flow([("DequantizeLinear", ("q", "s"), ("d",)), ("Sub", ("d", "y"), ("e",))], ("s",))
         >>> flow.of_products[0].steps[0]
         ('Mul', ('q', 's'), ('d',))
         """
         scaled = (i for i, step in enumerate(self.steps) if step[0] == "DequantizeLinear" and len(step[1]) > 1)
-        found = [i for i in scaled if not self._has_powers(self.steps[i][1][1])]
-        without = [i for i in found if not self.has_zero_point(self.steps[i][1])]
-        return self._with_products(without), self._with_products(found)
+        found = {i: self.steps[i][1] for i in scaled if self.maker(self.steps[i][1][0]) != "QuantizeLinear"}
+        alone = [
+            i for i, inputs in found.items() if not self.has_zero_point(inputs) and not self._has_powers(inputs[1])
+        ]
+        return self._with_products(alone), self._with_products(found)
 
     def has_zero_point(self, inputs: Sequence[str]) -> bool:
         """Whether a stored zero point, the third input, has an element other than 0."""
