@@ -428,6 +428,14 @@ def test_nothing_is_rescaled_in_a_graph_that_does_not_quantise(openvino):
     assert np.array_equal(*(answer(openvino, one) for one in protos))
 
 
+@pytest.mark.parametrize(("quantises", "known"), [("", "ok"), ("o = QuantizeLinear(x, s, t)", "different-numbers")])
+def test_a_zero_point_next_to_an_exact_scale_counts_in_a_graph_that_quantises(quantises, known):
+    body = f"d = DequantizeLinear(q, p, t) y = Sub(d, x) {quantises}"
+    outputs = "float[] y, int8[] o" if quantises else "float[] y"
+    proto = with_stored(of_chain(body, "int8[2,8,6,6] q, float[2,8,6,6] x", outputs), SCALED)
+    assert verdict(proto) == known
+
+
 def test_what_two_values_were_dequantised_of_counts_in_a_graph_that_quantises(openvino):
     body = """d = DequantizeLinear(q, s, t) e = DequantizeLinear <axis: int = 1> (p, c, n) {} y = Sub({})
               o = QuantizeLinear(x, s, t)"""
@@ -500,3 +508,33 @@ def test_what_has_no_operands_is_no_dequantised_value(maker):
     text = f"g (float[2,8,8,8] x) => (float[2,8,8,8] o, uint8[2,8,8,8] q) <{stored}> {{ {body} }}"
     (finding,) = check(f'<ir_version: 8, opset_import: ["" : 17]> {text}', OPENVINO, hint="f32").findings
     assert finding.verdict in ("ok", "invalid", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("body", "different"),
+    [
+        ("f = Sub(k, e) y = GlobalAveragePool(f)", True),
+        ("f = Sub(k, e) y = AveragePool <kernel_shape: ints = [2, 2]> (f)", True),
+        ("f = Sub(slope, e) y = ReduceMean(f, axis)", True),
+        ("f = Sub(k, e) g = Transpose(f) y = ReduceSum(g, axis)", True),
+        ("g = Sub(e, k) f = Mul(g, two) y = GlobalAveragePool(f)", True),
+        ("f = Sub(e, k) y = GlobalAveragePool(f)", False),
+        ("f = Sub(k, e) g = Relu(f) y = GlobalAveragePool(g)", False),
+        ("f = Sub(last, e) y = ReduceMean(f, axis)", False),
+        ("f = Sub(k, e) y = Softmax(f)", False),
+    ],
+)
+@pytest.mark.parametrize("quantises", [True, False])
+def test_openvino_averages_before_it_subtracts_from_a_constant_where_a_graph_quantises(
+    body, different, quantises, openvino
+):
+    other = "q = QuantizeLinear(x, s, z) o = DequantizeLinear(q, s, z)" if quantises else "o = Neg(x)"
+    made = "g = Sub" if "g = Sub" in body else "f = Sub"
+    apart = body.replace(made, "b = Sub").replace(") ", f") {made[0]} = Max(b, b) ", 1)
+    inputs, outputs = "float[2,8,6,6] x", "float[] y, float[] o"
+    stored = {name: SCALED[name] for name in ("s", "z", "k", "two", "slope", "axis")}
+    stored["last"] = np.linspace(0.1, 1.7, 6, dtype=np.float32)
+    protos = [with_stored(of_chain(f"e = Exp(x) {other} {one}", inputs, outputs), stored) for one in (body, apart)]
+    assert verdict(protos[0]) == ("different-numbers" if different and quantises else "ok")
+    assert verdict(protos[0], ONNXRUNTIME) == "ok"
+    assert np.array_equal(*(answer(openvino, one) for one in protos)) is not (different and quantises)

@@ -88,7 +88,8 @@ MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "c
 UNPACKED, UNPACKED_LATE = "unpacked", "unpacked late"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
-convolution, and a constant number into those of a product with a stored matrix whose rows do not fill its registers; a
+convolution, a constant number into those of a product with a stored matrix whose rows do not fill its registers, and
+out of an average in a graph that quantises; a
 value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was reduced and a
 constant of one number or along one axis, it cuts the result off and does not round it; what is subtracted from stored
 integers it rounds to one, and computes their product with quantised numbers of integers; of a matrix it subtracts it
@@ -176,7 +177,18 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     same = plain.steps == flow.steps and not any(step[0] in OF_SHAPES for step in flow.steps)
     views = ((flow, index),) if same else ((flow, index), (plain, places[index]))
     both = _constants(flow, index)
-    every = (_bare, _makers, _readers, _dequantised, _behind_factors, _later, _chains, _quantised, _in_one_kernel)
+    every = (
+        _bare,
+        _makers,
+        _readers,
+        _dequantised,
+        _behind_factors,
+        _later,
+        _chains,
+        _quantised,
+        _averaged,
+        _in_one_kernel,
+    )
     parts = (_makers, _readers, _results, _unpacked) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
     if both:
@@ -646,7 +658,8 @@ def _is_of_integers_alone(flow: Flow, zeros: str, reader: str, given: Sequence[s
     found = flow.elements(zeros) if zeros in flow.constants else computed(flow, zeros)
     if found is None or (found != np.round(found)).any():
         return True
-    return not (reader in _OF_MATRICES and found.any()) and _is_of_dequantised(flow, given[0], _FEW_BITS)
+    exact = reader in _OF_MATRICES and found.any() and flow.maker(given[0]) == "DequantizeLinear"
+    return not exact and _is_of_dequantised(flow, given[0], _FEW_BITS)
 
 
 _ROWS = 32
@@ -951,6 +964,41 @@ def _quantised(flow: Flow, index: int) -> Iterator[Match]:
                 yield Match(whole, ADJACENT, reader, quantised=NAN_ALONE)
             if reader == "Clip" and one and reverses and _is_quantised(flow, outputs[0]):
                 yield Match(Op("QuantizeLinear", (Op("Clip", (own,)),)), ADJACENT, reader, quantised=NAN_ALONE)
+
+
+_AVERAGING = ("AveragePool", "GlobalAveragePool", "ReduceMean", "ReduceSum")
+_MOVING = (*SHAPES, NEUTRAL, "Slice", "Split", "Concat", "Gather", "Pad", "DepthToSpace")
+
+
+def _averaged(flow: Flow, index: int) -> Iterator[Match]:
+    """A constant less a value, or a difference times a constant, that is averaged.
+
+    Runtimes that compute with quantised numbers take it for a conversion back, and average before that.
+    """
+    operator, operands, (result, *_) = flow.steps[index]
+    if operator not in ("Add", "Sub") or not _with_constant(flow, index) or not _quantises(flow):
+        return
+    place = int(operands[1] in flow.folded)
+    own = _judged(flow, index, [Const.ANY if i == place else X for i in range(2)])
+    if operator == "Sub" and place == 0:
+        names = [result, *flow.after(result, (*_MOVING, "Neg", *FACTORS))]
+    else:
+        moved = flow.after(result, (*_MOVING, "MaxPool"))
+        names = [name for name in flow.after(result, (*_MOVING, "MaxPool", "Neg", *FACTORS)) if name not in moved]
+    for i in dict.fromkeys(i for name in names for i in flow.readers_of(name)):
+        reader, inputs, outputs = flow.steps[i]
+        if reader in _AVERAGING and inputs[0] in names and _is_kept(flow, operands[place], inputs[0], outputs[0]):
+            yield Match(Op(reader, (own,)), ADJACENT, reader, kernel=REORDERED)
+
+
+def _is_kept(flow: Flow, constant: str, before: str, after: str) -> bool:
+    """Whether a constant may have one number, or lie along one axis that is not averaged."""
+    stored, dims, made = (flow.shapes.get(name) for name in (constant, before, after))
+    if not isinstance(stored, tuple) or not isinstance(dims, tuple) or not isinstance(made, tuple):
+        return _lies_along_one(flow, constant)
+    along = [i - len(stored) for i, dim in enumerate(stored) if dim != 1]
+    known = len(dims) == len(made) >= len(stored)
+    return len(along) < 2 and not (known and any(dims[i] != made[i] for i in along))
 
 
 def _is_quantised(flow: Flow, name: str) -> bool:
