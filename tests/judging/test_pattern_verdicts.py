@@ -244,7 +244,7 @@ def test_what_is_quantised_and_converted_back_is_one_operator_to_openvino():
     text = model("q = QuantizeLinear(x, s, n) t = DequantizeLinear(q, s, n) y = Sub(t, x)").replace(
         "float c", f"{there}, float c"
     )
-    assert (verdicts(text, OPENVINO, hint="f32"), verdicts(text, ONNXRUNTIME)) == (["different-numbers"], ["ok"])
+    assert (verdicts(text, OPENVINO, hint="f32"), verdicts(text, ONNXRUNTIME)) == (["unknown"], ["ok"])
     given = text.replace("(float[64,8] x)", "(float[64,8] x, uint8[64,8] q)").replace(
         "q = QuantizeLinear(x, s, n) ", ""
     )
