@@ -60,8 +60,10 @@ def derived(occurrence: Occurrence, element: ElementType, answers: Mapping[str, 
         return None
     wrong = {key: one.witness for key, one in answers.items() if one.verdict == DIFFERENT and key != _ORDINARY}
     measured = tuple(one for one in wrong.values() if one is not None)
+    if not measured:
+        return None
     pools = _pools(element, occurrence.operands, occurrence.fixed())
-    return _found(occurrence.op.computes, element, name, measured, pools) if measured else None
+    return _found(occurrence.op.computes, element, name, measured, pools)
 
 
 Pools: TypeAlias = tuple[tuple[int, ...], ...]
@@ -112,8 +114,6 @@ def _of_constant(element: ElementType, range_: Range, stored: Array) -> tuple[in
 def _of_range(element: ElementType, range_: Range) -> tuple[int, ...]:
     """Codes within a range; its ends come after the first few: where both operands are small, nothing wraps."""
     found = pool(element, range_, None).tolist()
-    if element.bits <= 8:
-        found.sort(key=values.plainest(element).index)
     ends = [code for code in found if codes.decode(element, code) in (range_.lo, range_.hi)]
     return tuple(dict.fromkeys((*found[:_PLAINEST], *ends, *found)))[:_MOST_PAIRS]
 
