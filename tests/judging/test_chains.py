@@ -25,7 +25,7 @@ def openvino():
 
 def numbers(runtime, proto, x):
     """The bits of a result in float32."""
-    given = ("x", TYPES["float32" if x.dtype == np.float32 else "bfloat16"], x.view(f"u{x.itemsize}"))
+    given = ("x", TYPES[x.dtype.name], x.view(f"u{x.itemsize}"))
     output, *_ = runtime.query("onnx", proto.SerializeToString(), b"", [given], "f32")
     return output.codes
 
@@ -205,6 +205,21 @@ def test_a_sum_of_a_constant_and_what_was_dequantised_is_copied_for_each_reader_
     assert verdict(proto) == ("different-numbers" if different else "ok")
     x = np.random.default_rng(0).standard_normal((4, 8, 16)).astype(np.float32)
     assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, isolated(text)))) is not different
+
+
+@pytest.mark.parametrize("order", ["k, n", "n, k"])
+@pytest.mark.parametrize(
+    "scale", ["float s = {0.3}, uint8 z = {9}", "float[3] s = {0.3, 0.7, 0.1}, uint8[3] z = {9, 8, 7}"]
+)
+def test_a_negated_product_of_open_shapes_may_be_what_was_dequantised(order, scale, openvino):
+    text = f"""<ir_version: 10, opset_import: ["" : 21]> g (uint8[A,B,C] x) => (float[] y)
+        <{scale}, float k = {{1.3}}>
+        {{ d = DequantizeLinear <axis: int = 1> (x, s, z) n = Neg(d) y = Sub({order}) }}"""
+    proto = onnx.parser.parse_model(text)
+    assert verdict(proto) != "ok"
+    moved = text.replace("y = Sub", "u = Max(n, n) y = Sub").replace(f"({order})", f"({order.replace('n', 'u')})")
+    x = np.random.default_rng(0).integers(0, 100, (2, 3, 4)).astype(np.uint8)
+    assert not np.array_equal(*(numbers(openvino, one, x) for one in (proto, onnx.parser.parse_model(moved))))
 
 
 @pytest.mark.parametrize(
@@ -538,3 +553,51 @@ def test_openvino_averages_before_it_subtracts_from_a_constant_where_a_graph_qua
     assert verdict(protos[0]) == ("different-numbers" if different and quantises else "ok")
     assert verdict(protos[0], ONNXRUNTIME) == "ok"
     assert np.array_equal(*(answer(openvino, one) for one in protos)) is not (different and quantises)
+
+
+@pytest.mark.parametrize(
+    ("bias", "order", "different"), [("c", "m, n", True), ("c", "n, m", False), ("b", "m, n", False)]
+)
+def test_an_instance_normalisation_with_one_scale_and_bias_is_added_in_another_order(bias, order, different, openvino):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,8] x) => (float[1,3,8] y)
+        <float[3] c = {{0.3, -0.7, 1.1}}, float[3] b = {{0.3, -0.7, 1.1}}>
+        {{ n = InstanceNormalization(x, c, {bias}) m = Abs(x) y = Sub({order}) }}"""
+    proto = onnx.parser.parse_model(text)
+    assert verdict(proto) == ("different-numbers" if different else "ok")
+    moved = text.replace("m = Abs", "u = Max(n, n) m = Abs").replace(order, order.replace("n", "u"))
+    x = np.random.default_rng(0).standard_normal((1, 3, 8)).astype(np.float32)
+    apart = onnx.parser.parse_model(moved)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, apart))) is not different
+
+
+LAST_FACTORS = {
+    # what makes the operand, and whether its last part is a product where the graph quantises
+    "a product and a sum": ("t = Mul(x, c) n = Add(t, b)", True),
+    "a product and a difference": ("t = Mul(x, c) n = Sub(b, t)", True),
+    "a quotient and a sum": ("t = Div(x, c) n = Add(t, last)", True),
+    "a product and two sums": ("t = Mul(x, c) s = Add(t, b) n = Add(s, b)", True),
+    "a batch normalisation": ("n = BatchNormalization(x, v, v, v, v)", True),
+    "a batch normalisation and a sum": ("s = BatchNormalization(x, v, v, v, v) n = Add(s, b)", True),
+    "moved": ("t = Mul(x, c) s = Add(t, b) n = Transpose <perm: ints = [0, 1, 2]> (s)", True),
+    "read twice": ("t = Mul(x, c) n = Add(t, b) w = Identity(n)", True),
+    "a factor along another axis": ("t = Mul(x, last) n = Add(t, b)", False),
+    "something in between": ("t = Mul(x, c) s = Relu(t) n = Add(s, b)", False),
+    "a sum alone": ("n = Add(x, b)", False),
+}
+
+
+@pytest.mark.parametrize(("made", "different"), LAST_FACTORS.values(), ids=LAST_FACTORS)
+@pytest.mark.parametrize("quantises", [True, False])
+def test_a_factor_comes_last_in_a_graph_that_quantises_on_openvino(made, different, quantises, openvino):
+    quantised = "q = QuantizeLinear(x, s2, z) p = DequantizeLinear(q, s2, z)" if quantises else "p = Exp(x)"
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[2,3,8] x) => (float[] y, float[] p, float[] w)
+        <float s2 = {{0.05}}, uint8 z = {{7}}, float[3,1] c = {{0.3, -0.7, 1.1}}, float[3,1] b = {{1.3, 0.6, -0.2}},
+         float[3] v = {{0.3, 0.7, 1.1}}, float[8] last = {{0.3, -0.7, 1.1, 0.2, 0.9, 1.7, -1.3, 0.6}}>
+        {{ {made} e = Exp(x) y = Sub(n, e) {quantised} {"" if " w = " in made else "w = Abs(x)"} }}"""
+    proto = onnx.parser.parse_model(text)
+    *_, finding = check(proto, OPENVINO, hint="f32").findings
+    different = different and quantises
+    assert finding.severity == ("numbers" if different else None)
+    apart = onnx.parser.parse_model(text.replace("y = Sub(n, e)", "u = Max(n, n) y = Sub(u, e)"))
+    x = np.random.default_rng(0).standard_normal((2, 3, 8)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, apart))) is not different

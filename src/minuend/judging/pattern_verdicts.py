@@ -339,13 +339,16 @@ def _is_negated_product(occurrence: Occurrence, match: Match, target: Target) ->
     """Whether a negation or a sum makes an operand, of what may be a product that a runtime joins with both.
 
     Cases negate and add inputs. A runtime that fuses products and differences makes one product of a negation and a
-    product, and adds the terms of a sum one by one.
+    product, and adds the terms of a sum one by one. A conversion of quantised numbers is such a product; of open
+    shapes a constant shows that it is.
     """
     pattern = match.pattern
     if not isinstance(pattern, Op) or not pattern.judged or not _MADE_OF_TERMS & {*pattern.operands}:
         return False
     fused = target.table.cells.get(pattern_key(_FUSED, WIDE, STATIC, ADJACENT))
-    return bool(fused) and any(one.far and one.operator in FACTORS for one in occurrence.matches)
+    far = {one.operator for one in occurrence.matches if one.far}
+    constant = occurrence.dynamic and any(isinstance(one, Const) for one in pattern.operands)
+    return bool(fused) and not far.isdisjoint((*FACTORS, "DequantizeLinear") if constant else FACTORS)
 
 
 _MADE_OF_TERMS = {Op("Neg", (X,)), Op("Add", (X, X))}

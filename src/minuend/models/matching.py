@@ -195,7 +195,8 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
         return tuple(dict.fromkeys(found))
     fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
     several = (Match(one, ADJACENT, "several") for one in fused)
-    return tuple(dict.fromkeys((*found, *_of_products(plain, places[index]), *several)))
+    last = _of_last_factors(plain, places[index])
+    return tuple(dict.fromkeys((*found, *_of_products(plain, places[index]), *last, *several)))
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:
@@ -341,6 +342,9 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
     others = [one for i, one in enumerate(operands) if i != place]
     if operator == "Conv":
         if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
+            yield REORDERED
+    elif operator == "InstanceNormalization":
+        if place == 1 and linear and len(set(inputs[1:])) == 1:  # its scale, and its bias
             yield REORDERED
     elif operator in ("MatMul", "Gemm"):
         numbers = all(one in flow.folded and flow.sizes.get(flow.source(one)) == 1 for one in others)
@@ -682,6 +686,46 @@ def _of_products(flow: Flow, index: int) -> Iterator[Match]:
     for part, seen in parts.items():
         for one in part(seen, index) if seen is not None else ():
             yield replace(one, within=one.within or one.pattern)
+
+
+def _of_last_factors(flow: Flow, index: int) -> Iterator[Match]:
+    """What makes an operand where a graph quantises, and a product before a sum with a constant is one behind it.
+
+    Of open shapes no runtime joins that product with the judged operator.
+    """
+    steps, shapes = list(flow.steps), dict(flow.shapes)
+    dims = flow.shapes.get(flow.steps[index][2][0])
+    open_ = isinstance(dims, tuple) and not all(isinstance(dim, int) for dim in dims)
+    for name in flow.steps[index][1] if _quantises(flow) and not open_ else ():
+        made = flow.maker_of(flow.source(name))
+        if made is None or name in flow.folded or (product := _last_factor(flow, made)) is None:
+            continue
+        operator, inputs, _ = steps[product]
+        if operator == _ALL_PRODUCTS:  # its scale lies along the second axis, and its shape does not say so
+            operator = "Mul"
+            shapes.pop(inputs[1], None)
+        steps[made] = (operator, inputs[:2], steps[made][2])
+    if steps != flow.steps:
+        seen = replace(flow, steps=steps, shapes=shapes)
+        yield from (replace(one, within=one.within or one.pattern) for one in _makers(seen, index))
+
+
+def _last_factor(flow: Flow, index: int) -> int | None:
+    """The node whose factor is the last one of a node that adds constants, if they are before the factor then."""
+    (result, *_) = flow.steps[index][2]
+    first = index
+    while flow.steps[index][0] in ("Add", "Sub") and _with_constant(flow, index):
+        (value,) = (name for name in flow.steps[index][1] if name not in flow.folded)
+        if (made := flow.maker_of(value)) is None or made >= index:  # a model that is not valid can go round in circles
+            return None
+        index = made
+    operator, inputs, _ = flow.steps[index]
+    if operator == _ALL_PRODUCTS:
+        return index
+    if index == first or operator not in FACTORS or not _with_constant(flow, index):
+        return None
+    (factor,) = (name for name in inputs if name in flow.folded)
+    return index if _along_channels(flow, factor, result) else None
 
 
 def _behind_factors(flow: Flow, index: int) -> Iterator[Match]:
