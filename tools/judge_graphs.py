@@ -33,7 +33,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, helper
 from random_chains import of_any_rank
-from random_graphs import Drawn, Value, draw, extended, of_open_inputs
+from random_graphs import Drawn, Value, draw, extended, of_open_inputs, that_quantises
 from truth import (
     ANY,
     DIFFERENT,
@@ -251,6 +251,7 @@ def main() -> int:
     parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
     parser.add_argument("--ranks", action="store_true", help="judge one or two operators of two to five axes")
     parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
+    parser.add_argument("--quantised", action="store_true", help="quantise inputs of graphs, or something beside them")
     parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
@@ -273,6 +274,8 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
                 break
             drawn = drawn_of(options, number, operator)
             drawn = of_open_inputs(drawn) if options.open else drawn
+            if options.quantised:
+                drawn = that_quantises(drawn, np.random.default_rng([options.seed, number, 2]))
             try:
                 source = np.random.default_rng([options.seed, number, 1])
                 found = list(judge(drawn, runtime, source, operator=operator, ir=options.ir))

@@ -675,6 +675,31 @@ def of_open_inputs(drawn: Drawn) -> Drawn:
     )
 
 
+def that_quantises(drawn: Drawn, source: np.random.Generator) -> Drawn:
+    """Return the graph with a quantisation: of some of its inputs of float32, or else of a value of its own."""
+    model = ModelProto()
+    model.CopyFrom(drawn.model)
+    graph, inputs = model.graph, list(drawn.inputs)
+    taken = [one.name for one in inputs if one.dtype == "float32" and source.random() < 0.25]
+    if not taken:
+        inputs.append(Value("quantised", "float32", (2, 3)))
+        graph.input.append(helper.make_tensor_value_info("quantised", data_number("float32"), [2, 3]))
+        graph.output.append(helper.make_tensor_value_info("quantised_float", data_number("float32"), [2, 3]))
+    stored = [("quantised_scale", np.float32(0.05)), ("quantised_zero", np.uint8(7))]
+    graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(one), name) for name, one in stored)
+    nodes = []
+    for name in taken or ["quantised"]:
+        for node in graph.node:
+            node.input[:] = [f"{name}_float" if one == name else one for one in node.input]
+        ends = ([name, f"{name}_codes"], [f"{name}_codes", f"{name}_float"])
+        for operator, (given, made) in zip(("QuantizeLinear", "DequantizeLinear"), ends, strict=True):
+            nodes.append(helper.make_node(operator, [given, *(one for one, _ in stored)], [made]))
+    nodes += graph.node
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return replace(drawn, model=model, inputs=inputs)
+
+
 @functools.cache
 def _cases() -> Mapping[str, Sequence[GraphCase]]:
     """What releases are measured with in types that have a precision of their own, by type."""

@@ -211,6 +211,23 @@ def test_inputs_of_open_shapes_change_no_result(runtimes):
         assert [array.tobytes() for array in results[0].values()] == [array.tobytes() for array in results[1].values()]
 
 
+def test_a_graph_that_quantises_beside_computes_the_same():
+    taken = 0
+    for number in range(24):
+        drawn = judge_graphs.of_any_rank(3, number)
+        quantised = judge_graphs.that_quantises(drawn, np.random.default_rng(number))
+        onnx.checker.check_model(quantised.model, full_check=True)
+        assert {"QuantizeLinear", "DequantizeLinear"} <= {node.op_type for node in quantised.model.graph.node}
+        if len(quantised.inputs) == len(drawn.inputs):
+            taken += 1
+            continue
+        (fed, *_) = quantised.sets(np.random.default_rng(0))
+        given = {value.name: fed[value.name] for value in drawn.inputs}
+        results = [mn.run(one.model, each) for one, each in ((drawn, given), (quantised, fed))]
+        assert all(array.tobytes() == results[1][name].tobytes() for name, array in results[0].items())
+    assert 0 < taken < 24
+
+
 def test_a_sum_and_a_negation_that_saturate_are_seen(runtimes):
     text = "(int8[4] x) => (int8[4] y, int8[4] z) { y = Add(x, x) z = Neg(x) }"
     x = np.array([-128, 127, 1, 0], np.int8)

@@ -90,6 +90,17 @@ def concerns(occurrence: Occurrence, answer: Answer) -> bool:
     return not answer.only or can_make(occurrence, answer.only)
 
 
+def equal_number(occurrence: Occurrence) -> float | None:
+    """Return a finite number that both operands can be; ``None`` where there is none."""
+    low, high = max(one.lo for one in occurrence.operands), min(one.hi for one in occurrence.operands)
+    for stored in occurrence.fixed():
+        if stored is not None:
+            numbers = in_float64(stored)
+            inside = numbers[(numbers >= low) & (numbers <= high) & np.isfinite(numbers)]
+            return float(inside[0]) if inside.size else None
+    return float(min(max(1.0, low), high)) if low <= high else None
+
+
 def _among(stored: Array, value: float) -> bool:
     if isinstance(value, int):  # those of 64 bits have more digits than float64
         return bool((stored == value).any())

@@ -11,7 +11,7 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Shape
-from minuend.judging.constant_operands import concerns
+from minuend.judging.constant_operands import concerns, equal_number
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
@@ -22,12 +22,14 @@ from minuend.models.matching import (
     EDGE,
     ENDS,
     FACTORS,
+    FATAL,
     LINEAR,
     MISPLACED,
     NAN_ALONE,
     NARROW,
     NEGATED,
     REORDERED,
+    REVERSED,
     UNPACKED,
     UNPACKED_LATE,
     WITHIN,
@@ -209,7 +211,8 @@ def _each(
             shown = functools.partial(target.table.witness, match, node.a.dtype, occurrence.dynamic, hint)
             found = _deviating(target, node.a.dtype, graph, wrong, helps, shown)
             found = _with_possible_witness(found, node.a.element) if match.zeros else found
-            yield _with_rule_witness(_within_ranges(found, occurrence, node, target, match, hint, wrong), match)
+            found = _within_ranges(found, occurrence, node, target, match, hint, wrong)
+            yield _with_rule_witness(found, match, occurrence)
 
 
 def _holds_beyond_int32(occurrence: Occurrence, match: Match) -> bool:
@@ -227,7 +230,10 @@ _OF_KERNELS = {
     CUT_OFF: {"rounds": Answer("different-numbers", severities=("rounding",), ulps=1)},
     UNPACKED: {EVERY: Answer("different-numbers", severities=("numbers",))},
     UNPACKED_LATE: {EVERY: Answer("different-numbers", severities=("numbers",))},
+    REVERSED: {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))},
+    FATAL: {EVERY: Answer("not-implemented", message="the process dies (SIGSEGV)")},
 }
+_AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, REVERSED, FATAL)
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
 """What is made of a float that comes from int64 through int32."""
@@ -273,7 +279,9 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     """
     if match.kernel:
         exact = hint == next(iter(quirks(target.runtime).hints), "") or not target.table.has_default
-        in_float16 = node.a.dtype == "float16" and match.kernel not in (NEGATED, UNPACKED, UNPACKED_LATE)
+        if match.kernel == REVERSED and equal_number(occurrence) is None:
+            return {}
+        in_float16 = node.a.dtype == "float16" and match.kernel not in _AS_IN_FLOAT32
         fine = exact if match.kernel == UNPACKED_LATE else in_float16  # which is computed in float32 there
         return {} if fine else _OF_KERNELS[match.kernel]
     quantised = bool(match.quantised) and quirks(target.runtime).rescales
@@ -417,10 +425,12 @@ def _with_possible_witness(found: PatternVerdict, element: ElementType) -> Patte
     return replace(found, witness=None)
 
 
-def _with_rule_witness(found: PatternVerdict, match: Match) -> PatternVerdict:
+def _with_rule_witness(found: PatternVerdict, match: Match, occurrence: Occurrence) -> PatternVerdict:
     """A verdict with what shows it where the rule alone tells that."""
     if found.witness is not None or found.verdict != "different-numbers":
         return found
+    if match.kernel == REVERSED and (number := equal_number(occurrence)) is not None:
+        return replace(found, witness=Witness(occurrence.op.computes, (number, number), -0.0, 0.0))
     if match.kernel == CUT_OFF:
         return replace(found, witness=of_cut_off(match.pattern))
     return replace(found, witness=of_factor(match.pattern)) if found.severity == "sign-of-zero" else found

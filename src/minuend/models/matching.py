@@ -85,15 +85,16 @@ LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
 MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
-UNPACKED, UNPACKED_LATE = "unpacked", "unpacked late"
+UNPACKED, UNPACKED_LATE, REVERSED, FATAL = "unpacked", "unpacked late", "reversed", "fatal"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
 convolution, a constant number into those of a product with a stored matrix whose rows do not fill its registers, and
-out of an average in a graph that quantises; a
-value less what was reduced is a negated difference, with the other zero; in bfloat16, of what was reduced and a
-constant of one number or along one axis, it cuts the result off and does not round it; what is subtracted from stored
-integers it rounds to one, and computes their product with quantised numbers of integers; of a matrix it subtracts it
-while it computes a product, in its default precision. See :class:`Match`."""
+out of an average in a graph that quantises; a value less what was reduced is a negated difference, with the other
+zero, and so is, in a graph that quantises, a constant less a value, and a value less an integer; in bfloat16, of what
+was reduced and a constant of one number or along one axis, it cuts the result off and does not round it; what is
+subtracted from stored integers it rounds to one, and computes their product with quantised numbers of integers; of a
+matrix it subtracts it while it computes a product, in its default precision; it ends the process. See :class:`Match`.
+"""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -128,8 +129,9 @@ class Match:
             that the judged operator adds or subtracts; or where it is linear, and what lies between the two is
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
-        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED` or
-            :data:`UNPACKED_LATE` where some runtimes compute the adjacent operator and the judged one so; else ``""``.
+        kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED`,
+            :data:`UNPACKED_LATE`, :data:`REVERSED` or :data:`FATAL` where some runtimes compute the adjacent operator
+            and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -187,6 +189,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
         _chains,
         _quantised,
         _averaged,
+        _reversed,
         _in_one_kernel,
     )
     parts = (_makers, _readers, _results, _unpacked) if both else every
@@ -343,6 +346,9 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
     if operator == "Conv":
         if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
             yield REORDERED
+    elif operator == "Cast":
+        if place == 1 and others[0] not in flow.folded and flow.dtypes.get(inputs[0]) in _BYTES and _quantises(flow):
+            yield REVERSED
     elif operator == "InstanceNormalization":
         if place == 1 and linear and len(set(inputs[1:])) == 1:  # its scale, and its bias
             yield REORDERED
@@ -570,7 +576,7 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
 _RESCALED_BEHIND = (
     *SHAPES, NEUTRAL, DOUBLED, "Neg", "Slice", "Split", "Concat", "Gather", "Pad", "Clip", "DepthToSpace", "Resize",
     "Upsample", "MaxPool", "GlobalMaxPool", "AveragePool", "GlobalAveragePool", "ReduceMax", "ReduceMin", "ReduceMean",
-    "ReduceSum",
+    "ReduceSum", "ReduceLogSumExp",
 )  # fmt: skip
 """Operators behind which runtimes that compute with quantised numbers multiply by a scale."""
 
@@ -694,9 +700,8 @@ def _of_last_factors(flow: Flow, index: int) -> Iterator[Match]:
     Of open shapes no runtime joins that product with the judged operator.
     """
     steps, shapes = list(flow.steps), dict(flow.shapes)
-    dims = flow.shapes.get(flow.steps[index][2][0])
-    open_ = isinstance(dims, tuple) and not all(isinstance(dim, int) for dim in dims)
-    for name in flow.steps[index][1] if _quantises(flow) and not open_ else ():
+    _, operands, (result, *_) = flow.steps[index]
+    for name in operands if _quantises(flow) and not _has_open_dims(flow, result) else ():
         made = flow.maker_of(flow.source(name))
         if made is None or name in flow.folded or (product := _last_factor(flow, made)) is None:
             continue
@@ -1010,14 +1015,16 @@ def _quantised(flow: Flow, index: int) -> Iterator[Match]:
                 yield Match(Op("QuantizeLinear", (Op("Clip", (own,)),)), ADJACENT, reader, quantised=NAN_ALONE)
 
 
+_NORMALISING = ("LayerNormalization", "MeanVarianceNormalization")
 _AVERAGING = ("AveragePool", "GlobalAveragePool", "ReduceMean", "ReduceSum")
 _MOVING = (*SHAPES, NEUTRAL, "Slice", "Split", "Concat", "Gather", "Pad", "DepthToSpace")
 
 
 def _averaged(flow: Flow, index: int) -> Iterator[Match]:
-    """A constant less a value, or a difference times a constant, that is averaged.
+    """A constant less a value, or a difference times a constant, that is averaged; the former normalised, too.
 
-    Runtimes that compute with quantised numbers take it for a conversion back, and average before that.
+    Runtimes that compute with quantised numbers take it for a conversion back, and average before that. One that they
+    pick elements of before it ends their process.
     """
     operator, operands, (result, *_) = flow.steps[index]
     if operator not in ("Add", "Sub") or not _with_constant(flow, index) or not _quantises(flow):
@@ -1025,14 +1032,53 @@ def _averaged(flow: Flow, index: int) -> Iterator[Match]:
     place = int(operands[1] in flow.folded)
     own = _judged(flow, index, [Const.ANY if i == place else X for i in range(2)])
     if operator == "Sub" and place == 0:
-        names = [result, *flow.after(result, (*_MOVING, "Neg", *FACTORS))]
+        clipped = ("Clip",) if _is_one_number(flow, operands[0]) else ()
+        names = [result, *flow.after(result, (*_MOVING, *clipped, "Neg", *FACTORS))]
     else:
         moved = flow.after(result, (*_MOVING, "MaxPool"))
         names = [name for name in flow.after(result, (*_MOVING, "MaxPool", "Neg", *FACTORS)) if name not in moved]
     for i in dict.fromkeys(i for name in names for i in flow.readers_of(name)):
         reader, inputs, outputs = flow.steps[i]
-        if reader in _AVERAGING and inputs[0] in names and _is_kept(flow, operands[place], inputs[0], outputs[0]):
+        if not inputs or inputs[0] not in names:
+            continue
+        averages = reader in _AVERAGING and _is_kept(flow, operands[place], inputs[0], outputs[0])
+        reversed_ = operator == "Sub" and place == 0 and _along_channels(flow, operands[0], result)
+        if averages or (reversed_ and reader in _NORMALISING and _is_normalised_late(flow, inputs)):
             yield Match(Op(reader, (own,)), ADJACENT, reader, kernel=REORDERED)
+        if reversed_ and reader == "Gather" and _lies_along_channels(flow, operands[0], result):
+            yield Match(Op(reader, (own,)), ADJACENT, reader, kernel=FATAL)
+
+
+def _reversed(flow: Flow, index: int) -> Iterator[Match]:
+    """A constant less a value in a graph that quantises; of open shapes a constant along several axes."""
+    operator, (first, *others), (result, *_) = flow.steps[index]
+    if operator != "Sub" or first not in flow.folded or others[0] in flow.folded or not _quantises(flow):
+        return
+    if not _has_open_dims(flow, result) or not _lies_along_one(flow, first):
+        yield Match(_judged(flow, index, (Const.ANY, X)), ADJACENT, operator, kernel=REVERSED)
+
+
+def _has_open_dims(flow: Flow, name: str) -> bool:
+    """Whether a value is known to have dims that are known only when the model runs."""
+    dims = flow.shapes.get(name)
+    return isinstance(dims, tuple) and not all(isinstance(dim, int) for dim in dims)
+
+
+def _is_normalised_late(flow: Flow, inputs: Sequence[str]) -> bool:
+    """Whether a value is normalised before it is converted: not one of three axes, nor along one of two."""
+    value, scale = (flow.shapes.get(name) for name in (inputs[0], (*inputs[1:], "")[0]))
+    if not isinstance(value, tuple) or len(value) > 3:
+        return True
+    return len(value) == 2 and (not isinstance(scale, tuple) or len(scale) == 2)
+
+
+def _lies_along_channels(flow: Flow, constant: str, result: str) -> bool:
+    """Whether a constant may have several numbers, along the second axis of a result, or its only one."""
+    stored, whole = flow.shapes.get(constant), flow.shapes.get(result)
+    if flow.sizes.get(flow.source(constant)) == 1 or not isinstance(stored, tuple) or not isinstance(whole, tuple):
+        return flow.sizes.get(flow.source(constant)) != 1
+    axis = len(whole) - len(stored) + next((i for i, dim in enumerate(stored) if dim != 1), 0)
+    return axis == min(1, len(whole) - 1)
 
 
 def _is_kept(flow: Flow, constant: str, before: str, after: str) -> bool:
