@@ -674,3 +674,38 @@ def test_a_graph_that_quantises_gives_the_other_zero_on_openvino(body, given, di
     assert not different or str(finding.witness) == "1.0 - 1.0: got -0.0, expected 0.0"
     codes = numbers(openvino, proto, np.ones((2, 8, 4, 16), np.float32))
     assert set(codes.ravel().tolist()) == ({0x80000000} if different else set(codes.ravel().tolist()) - {0x80000000})
+
+
+MOVED_FACTORS = {
+    # what makes the operand of a value, and whether a graph that quantises multiplies behind it
+    "behind Relu": ("t = Mul(e, s) n = Relu(t)", True),
+    "behind an average": ("t = Mul(e, neg) n = AveragePool <kernel_shape: ints = [1, 2]> (t)", True),
+    "behind two": ("t = Mul(e, c) r = Relu(t) n = MaxPool <kernel_shape: ints = [1, 2]> (r)", True),
+    "of a batch normalisation": ("t = BatchNormalization(e, w, w, w, w) n = GlobalAveragePool(t)", True),
+    "of a sum": ("r = Mul(e, c) t = Add(r, c) n = MaxPool <kernel_shape: ints = [1, 2]> (t)", True),
+    "divided": ("t = Div(e, s) n = Relu(t)", True),
+    "below 0": ("t = Mul(e, neg) n = Relu(t)", False),
+    "with a sum, Relu": ("r = Mul(e, c) t = Add(r, c) n = Relu(t)", False),
+    "several numbers, Clip": ("t = Mul(e, c) n = Clip(t, low, high)", False),
+    "a power of two": ("t = Mul(e, half) n = Relu(t)", False),
+    "other numbers": ("t = Mul(e, s) n = Exp(t)", False),
+}
+
+
+@pytest.mark.parametrize(("made", "different"), MOVED_FACTORS.values(), ids=MOVED_FACTORS)
+@pytest.mark.parametrize("quantises", [True, False])
+def test_a_factor_goes_behind_what_moves_it_in_a_graph_that_quantises_on_openvino(made, different, quantises, openvino):
+    other = "q = QuantizeLinear(x, s, z) p = DequantizeLinear(q, s, z)" if quantises else "p = Exp(x)"
+    own = ("a = Exp(n) y = Sub(n, a)", "a = Exp(n) u = Max(n, n) y = Sub(u, a)")
+    inputs, outputs = "float[2,8,6,6] x", "float[] y, float[] p"
+    texts = [of_chain(f"e = Tanh(x) {made} {other} {one}", inputs, outputs) for one in own]
+    stored = {"s": np.float32(0.3), "z": np.uint8(7), "neg": np.float32(-0.7), "half": np.float32(0.5)}
+    stored |= {
+        "c": np.linspace(0.1, 1.7, 8, dtype=np.float32)[:, None, None],
+        "w": np.linspace(0.1, 1.7, 8, dtype=np.float32),
+    }
+    protos = [with_stored(one, stored | {"low": np.float32(-0.1), "high": np.float32(0.2)}) for one in texts]
+    different = different and quantises
+    assert (verdict(protos[0]) != "ok") is different
+    x = np.random.default_rng(0).standard_normal((2, 8, 6, 6)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different

@@ -257,9 +257,7 @@ class Flow:
         """
         scaled = (i for i, step in enumerate(self.steps) if step[0] == "DequantizeLinear" and len(step[1]) > 1)
         found = {i: self.steps[i][1] for i in scaled if self.maker(self.steps[i][1][0]) != "QuantizeLinear"}
-        alone = [
-            i for i, inputs in found.items() if not self.has_zero_point(inputs) and not self._has_powers(inputs[1])
-        ]
+        alone = [i for i, inputs in found.items() if not self.has_zero_point(inputs) and not self.has_powers(inputs[1])]
         return self._with_products(alone), self._with_products(found)
 
     def has_zero_point(self, inputs: Sequence[str]) -> bool:
@@ -267,7 +265,7 @@ class Flow:
         found = self.elements(inputs[2]) if len(inputs) > 2 and inputs[2] in self.constants else None
         return found is not None and bool(found.astype(bool).any())
 
-    def _has_powers(self, name: str) -> bool:
+    def has_powers(self, name: str) -> bool:
         """Whether a stored value holds powers of two alone."""
         found = self.elements(name) if name in self.constants else None
         with np.errstate(invalid="ignore"):  # NaNs that signal

@@ -583,6 +583,12 @@ _RESCALED_BEHIND = (
 _RESCALED_BEHIND_ALONE = ("Relu", "LeakyRelu", "PRelu")
 """The same, where there is no zero point."""
 
+_BY_SIGN = (*_RESCALED_BEHIND_ALONE, "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin")
+"""Those of them behind which a factor stands only if it is above 0."""
+
+_BY_NUMBER = ("Clip", "DepthToSpace", "Slice")
+"""Those of them behind which a factor stands only if it is one number."""
+
 _OF_MATRICES = ("MatMul", "Gemm")
 _OF_WEIGHTS = ("Conv", "ConvTranspose", *_OF_MATRICES)
 """Operators that runtimes compute of integers, and multiply the result."""
@@ -604,6 +610,8 @@ def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
             else:
                 fits = source in moved or operator in _OF_MATRICES
                 converts = made is not None and fits and _is_converted(flow, made)
+                if made is not None and source in moved and source != name:
+                    converts = converts or _passes(flow, made, source, name)
             if not converts:
                 continue
             rescaled = operator != "DequantizeLinear" or _is_rescaled(flow, operator, inputs)
@@ -612,6 +620,26 @@ def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
                     _judged(flow, index, _put(terms, place, Op(one, (X,)))) for one in ("DequantizeLinear", operator)
                 )
                 yield Match(pattern, ADJACENT, operator, rescaled=rescaled, within=shown)
+
+
+def _passes(flow: Flow, index: int, source: str, name: str) -> bool:
+    """Whether the last factor of a node's result rounds, and stands behind all operators from there to a value."""
+    last = _last_factor(flow, index)
+    if last is None:
+        return False
+    operator, inputs, _ = flow.steps[last]
+    factor = inputs[1] if operator == _ALL_PRODUCTS else next(one for one in inputs if one in flow.folded)
+    if operator != _ALL_PRODUCTS and flow.has_powers(factor):
+        return False
+    found = flow.elements(factor) if factor in flow.constants else None
+    left = {"Concat"}
+    left |= {*_BY_SIGN} if found is not None and not (found > 0).all() else set[str]()
+    left |= {*_BY_NUMBER} if flow.sizes.get(factor) != 1 else set[str]()
+    made = flow.maker_of(next(one for one in inputs if one not in flow.folded))
+    added = made is not None and flow.steps[made][0] in ("Add", "Sub") and _with_constant(flow, made)
+    left |= {*_RESCALED_BEHIND_ALONE} if added or last != index or operator == _ALL_PRODUCTS else set[str]()
+    kinds = [one for one in (*_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE) if one not in left]
+    return source in flow.before(name, kinds)
 
 
 def _is_converted(flow: Flow, index: int) -> bool:
@@ -703,9 +731,10 @@ def _of_last_factors(flow: Flow, index: int) -> Iterator[Match]:
     _, operands, (result, *_) = flow.steps[index]
     for name in operands if _quantises(flow) and not _has_open_dims(flow, result) else ():
         made = flow.maker_of(flow.source(name))
-        if made is None or name in flow.folded or (product := _last_factor(flow, made)) is None:
+        product = None if made is None or name in flow.folded else _last_factor(flow, made)
+        operator, inputs, _ = steps[product] if product is not None else ("", (), ())
+        if made is None or not operator or (product == made and operator != _ALL_PRODUCTS):  # which _makers sees
             continue
-        operator, inputs, _ = steps[product]
         if operator == _ALL_PRODUCTS:  # its scale lies along the second axis, and its shape does not say so
             operator = "Mul"
             shapes.pop(inputs[1], None)
@@ -718,7 +747,6 @@ def _of_last_factors(flow: Flow, index: int) -> Iterator[Match]:
 def _last_factor(flow: Flow, index: int) -> int | None:
     """The node whose factor is the last one of a node that adds constants, if they are before the factor then."""
     (result, *_) = flow.steps[index][2]
-    first = index
     while flow.steps[index][0] in ("Add", "Sub") and _with_constant(flow, index):
         (value,) = (name for name in flow.steps[index][1] if name not in flow.folded)
         if (made := flow.maker_of(value)) is None or made >= index:  # a model that is not valid can go round in circles
@@ -727,7 +755,7 @@ def _last_factor(flow: Flow, index: int) -> int | None:
     operator, inputs, _ = flow.steps[index]
     if operator == _ALL_PRODUCTS:
         return index
-    if index == first or operator not in FACTORS or not _with_constant(flow, index):
+    if operator not in FACTORS or not _with_constant(flow, index):
         return None
     (factor,) = (name for name in inputs if name in flow.folded)
     return index if _along_channels(flow, factor, result) else None
