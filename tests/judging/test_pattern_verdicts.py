@@ -1414,3 +1414,26 @@ def test_a_subtraction_goes_into_the_sums_of_a_depthwise_convolution_of_three_ax
     fed = [np.random.default_rng(seed).standard_normal((4, 8, 16)).astype(np.float32) for seed in (0, 1)]
     between = text.replace("m =", "t =").replace("(x, w)", "(x, w) m = Max(t, t)")
     assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is (verdict == "ok")
+
+
+@pytest.mark.parametrize(
+    ("body", "differs"),
+    [
+        ("u = Div(x, c) t = Mul(u, p) y = Sub(t, z)", True),
+        ("u = Mul(x, c) r = Neg(u) t = Mul(p, r) y = Sub(z, t)", True),
+        ("u = Div(c, x) i = Identity(u) t = Mul(i, p) y = Sub(t, z)", True),
+        ("u = Mul(x, c) r = Mul(u, p) t = Mul(r, p) y = Sub(t, z)", True),
+        ("u = Mul(x, p) r = Neg(u) t = Mul(r, p) y = Sub(t, z)", False),
+        ("u = Mul(x, x) t = Mul(u, p) y = Sub(t, z)", False),
+        ("u = Mul(x, c) r = Relu(u) t = Mul(r, p) y = Sub(t, z)", False),
+    ],
+)
+def test_a_factor_of_two_behind_another_constant_is_one_product_with_it(body, differs):
+    """Random graphs were run: openvino joins both constants, and subtracts from what is no longer exact."""
+    text = model(body, inputs="xz", dims="8,64").replace("<float c", "<float p = {256}, float c")
+    found = verdicts(text, OPENVINO, hint="f32", assume={"x": "1..9", "z": "-900..900"})
+    assert found == ["different-numbers" if differs else "ok"]
+    source = np.random.default_rng(0)
+    fed = [source.uniform(*ends, (8, 64)).astype(np.float32) for ends in ((1, 9), (-900, 900))]
+    between = text.replace(" t =", " m =").replace("y =", "t = Max(m, m) y =")
+    assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not differs

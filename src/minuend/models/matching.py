@@ -1272,6 +1272,24 @@ def _factors(flow: Flow, operator: str, name: str) -> Collection[Term]:
     return (Const.POWER,) if exact else found
 
 
+def _is_scaled(flow: Flow, name: str) -> bool:
+    """Whether a value is a product or a quotient with a constant that is no power of two.
+
+    Runtimes join that constant with a further factor, so that the one product which is left rounds.
+    """
+    waiting = [name]
+    for last in waiting:
+        known = (one for form, one in _moved(flow, last, flow.before, ("Neg",)) if form == ADJACENT)
+        for made in dict.fromkeys(flow.maker_of(one) for one in known):
+            if made is None or flow.steps[made][0] not in FACTORS or not _is_linear(flow, made):
+                continue
+            operator, inputs, _ = flow.steps[made]
+            if not any(Const.POWER in _factors(flow, operator, one) for one in inputs):
+                return True
+            waiting += [one for one in inputs if one not in (*flow.folded, *waiting)]
+    return False
+
+
 def _magnitudes(flow: Flow, operator: str, inputs: Sequence[str]) -> tuple[float, float] | None:
     """The smallest and the largest magnitude of an operator's constants where it multiplies or divides by them."""
     if operator not in FACTORS:
@@ -1378,5 +1396,7 @@ def _given(flow: Flow, operator: str, inputs: Sequence[str], read: str = "") -> 
         more = (RESULT,) if read and name == read else _factors(flow, operator, name) if name else (None,)
         if operator == "Sub" and place == 0 and name != read:
             more = _first(flow, name, more)
+        if more == (Const.POWER,) and any(_is_scaled(flow, one) for one in inputs if one not in flow.folded):
+            more = (Const.SCALAR,)
         found = [(*known, one) for known in found for one in more]
     yield from found
