@@ -20,7 +20,7 @@ from minuend.models.patterns import Const, Op, X, less
 from minuend.runtimes import targets
 from minuend.runtimes.reasons import ConstantsMixedUp, PatternNotMeasured, PatternsNotMeasured, PrecisionLower
 from minuend.runtimes.running import Refused, Runtime
-from minuend.runtimes.severity import UNKNOWN
+from minuend.runtimes.severity import UNKNOWN, rank
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
 CONSTANTS = (
@@ -1437,3 +1437,47 @@ def test_a_factor_of_two_behind_another_constant_is_one_product_with_it(body, di
     fed = [source.uniform(*ends, (8, 64)).astype(np.float32) for ends in ((1, 9), (-900, 900))]
     between = text.replace(" t =", " m =").replace("y =", "t = Max(m, m) y =")
     assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not differs
+
+
+@pytest.mark.parametrize(
+    ("body", "severity"),
+    [
+        ("t = Sub(x, v) y = Mul(t, e)", "edge"),
+        ("t = Sub(x, v) y = Reciprocal(t)", "numbers"),
+        ("t = Sub(x, v) y = Div(e, t)", "numbers"),
+    ],
+)
+def test_a_difference_that_is_not_rounded_is_finite_where_its_type_has_an_infinity(body, severity):
+    """Random graphs were run: (x - 40) * 0.3 of 65504 is 19600 on onnxruntime, and 1 / (x - 40) is no 0."""
+    ort = pytest.importorskip("onnxruntime")
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64,8] x) => (float16[64,8] y)'
+    text = f"{head} <float16 v = {{20736}}, float16 e = {{13517}}> {{ {body} }}"
+    for ends, expected in ((None, severity), ("100..999", "rounding")):
+        given = {"x": ends} if ends else {}
+        (finding,) = check(text, ONNXRUNTIME, tolerate="none", assume=given).findings
+        assert max(finding.deviations, key=lambda one: rank(one.severity)).severity == expected
+        assert not any(one.ulps for one in finding.deviations if one.severity == "numbers")
+    session = ort.InferenceSession(onnx.parser.parse_model(text).SerializeToString())
+    (got,) = session.run(None, {"x": np.full((64, 8), -65504, np.float16)})
+    infinite = mn.run(onnx.parser.parse_model(text), {"x": np.full((64, 8), -65504, np.float16)})["y"]
+    assert not (got == infinite).any()
+
+
+@pytest.mark.parametrize("body", ["d = Sub(x, y)", "t = Sub(x, y) d = Max(t, t)"])
+def test_what_float64_loses_in_float32_is_tolerated_by_no_number_of_ulps(body):
+    """Differences of close numbers are off by any number of them."""
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g (double[64] x, double[64] y) => (double[64] d) {{ {body} }}'
+    close = {"x": "0..1", "y": "0..1"}
+    (finding,) = check(text, OPENVINO, assume=close, tolerate=("subnormal", f"rounding={1 << 62}")).findings
+    assert (finding.severity, finding.tolerated) == ("numbers", None)
+    assert "tolerate" not in [one.kind for one in finding.actions]
+    assert (on_openvino(text, np.full(64, 0.5 + 2**-30), np.full(64, 0.5)) == 0).all()
+
+
+def test_float64_less_minus_zero_of_an_open_shape_is_rounded_to_float32():
+    """A random graph was run; the measured case of it has few numbers."""
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (double[N] x) => (double[N] y)'
+    text = f"{head} <double c = {{-0.0}}> {{ y = Sub(x, c) }}"
+    (finding,) = check(text, OPENVINO, tolerate="none").findings
+    assert finding.severity == "numbers"
+    assert (on_openvino(text, np.full(4, 1 / 3)) == float(np.float32(1 / 3))).all()

@@ -14,7 +14,7 @@ from minuend.judging.checking import tolerating
 from minuend.operators import SUBTRACT
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.report import FINDINGS, Report
-from minuend.runtimes.severity import SEVERITIES, deviation
+from minuend.runtimes.severity import ROUNDING, SEVERITIES, Deviation, deviation
 from minuend.runtimes.tolerance import USUAL, Tolerance, Tolerances
 from minuend.runtimes.witness import Witness
 
@@ -37,6 +37,11 @@ def deviating(severity: str | None, *witnesses: Witness | None, **more: object) 
         deviations=tuple(deviation(TYPES["float32"], one) for one in witnesses),
         **more,  # type: ignore[arg-type]
     )
+
+
+def bounded(*ulps: int) -> Finding:
+    known = (Deviation("rounding" if one <= ROUNDING else "numbers", one) for one in ulps)
+    return replace(deviating("numbers"), deviations=tuple(known))
 
 
 # ---- names ------------------------------------------------------------------------------------------------------
@@ -108,7 +113,9 @@ def test_what_is_no_text_is_refused() -> None:
         ("rounding=3", deviating("rounding", NEAR), "rounding"),
         ("rounding=2", deviating("rounding", NEAR), None),
         ("rounding", deviating("numbers", FARTHER), None),
-        ("rounding=6", deviating("numbers", NEAR, FARTHER), "rounding"),
+        ("rounding=6", bounded(3, 6), "rounding"),
+        ("rounding=6", bounded(3, 7), None),
+        ("rounding=6", deviating("numbers", NEAR, FARTHER), None),  # other pairs may be off by more
         ("rounding=6", deviating("numbers", NEAR, LARGE), None),
         ("rounding=6", deviating("numbers", FARTHER, None), None),
         ("sign-of-zero", replace(deviating("sign-of-zero", SIGN), verdict="unknown"), None),

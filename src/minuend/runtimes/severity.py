@@ -100,7 +100,8 @@ class Deviation:
 
     Attributes:
         severity: ``None`` where it is not known.
-        ulps: the largest distance of finite results in ulps, where that is what severity depends on; else 0.
+        ulps: the largest distance of finite results in ulps, where that is what severity depends on and a bound of it
+            is known; else 0.
     """
 
     severity: Severity | None = None
@@ -124,6 +125,8 @@ UNKNOWN = Deviation()
 
 def deviation(element: ElementType, witness: Witness | None) -> Deviation:
     """Return the deviation that a witness of an element type shows; every one of integers is ``numbers``.
+
+    One pair bounds no other one that is off by more than roundings.
 
     >>> from minuend.core.elements import TYPES
     >>> deviation(TYPES["int8"], None), deviation(TYPES["float32"], None)
@@ -154,7 +157,7 @@ class _Same:
 def _shown(element: ElementType, values: _Same) -> Deviation:
     """Return the deviation of values that a table shows, of which verdicts look at few, and at each often."""
     found = severity(element, values.operands, values.got, values.expected)
-    ulps = distance(element, values.got, values.expected) if found in ("rounding", "numbers") else 0
+    ulps = distance(element, values.got, values.expected) if found == "rounding" else 0
     return Deviation(found, ulps)
 
 

@@ -19,6 +19,7 @@ from minuend.models.patterns import Const, Distant, How, Op, Pattern, X, less, r
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse
 from minuend.runtimes.rule_witnesses import of_sum_that_is_zero
+from minuend.runtimes.severity import SEVERITIES
 from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import parse_version
 from minuend.standards.version import OpVersion
@@ -344,6 +345,7 @@ def with_all_that_rounds(found: Answers, pattern: Pattern) -> Answers:
     """Return answers of a narrow type, where what holds for one class that rounds holds for all of them.
 
     What is computed in more bits lacks a rounding wherever the type has one; few numbers show it behind a comparison.
+    Where it lacks one that makes a number infinite, it is finite; no finite number overflows with a constant of a case.
 
     >>> sorted(with_all_that_rounds({"overflows": Answer("different-numbers")}, less(X, X)))
     ['overflows', 'rounds', 'subnormal']
@@ -352,7 +354,19 @@ def with_all_that_rounds(found: Answers, pattern: Pattern) -> Answers:
     known = [found[name] for name in names if name in found and found[name].verdict == "different-numbers"]
     if not known:
         return found
-    return {**dict.fromkeys(names, functools.reduce(worse, known)), **found}
+    rounding = functools.reduce(worse, known)
+    return {**dict.fromkeys(names, rounding), "overflows": _of_infinite(rounding, pattern), **found}
+
+
+def _of_infinite(answer: Answer, pattern: Pattern) -> Answer:
+    """An answer for results that are not infinite and should be, where one is known for those that are not rounded."""
+    if not answer.severities or not isinstance(pattern, Op):
+        return answer
+    last = pattern.operands[-1]
+    divided = pattern.operator == "Div" and isinstance(last, Op) and last.judged
+    zero = divided or pattern.operator in ("Reciprocal", "Pow")  # which infinity makes
+    seen = {*answer.severities, "edge", *(["numbers"] if zero else [])}
+    return replace(answer, severities=tuple(one for one in SEVERITIES if one in seen))
 
 
 _JUMPING = (*COMPARISONS, "ThresholdedRelu")
