@@ -1481,3 +1481,31 @@ def test_float64_less_minus_zero_of_an_open_shape_is_rounded_to_float32():
     (finding,) = check(text, OPENVINO, tolerate="none").findings
     assert finding.severity == "numbers"
     assert (on_openvino(text, np.full(4, 1 / 3)) == float(np.float32(1 / 3))).all()
+
+
+@pytest.mark.parametrize("target", [ONNXRUNTIME, OPENVINO])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+@pytest.mark.parametrize("order", ["t, y", "y, t"])
+def test_integers_that_float16_lacks_are_not_rounded_before_a_subtraction(order, dtype, target):
+    """2049 - 2048 is 1 on both, and 0 where 2049 is rounded; what float16 has is fine."""
+    head = f'<ir_version: 8, opset_import: ["" : 17]> g ({dtype}[4] x, float16[4] y) => (float16[4] d)'
+    text = f"{head} {{ t = Cast <to = 10> (x) d = Sub({order}) }}"
+    for most, verdict in ((3000, "different-numbers" if dtype == "int16" else "unknown"), (2048, "ok")):
+        assert verdicts(text, target, assume={"x": (-most, most), "y": (-3000, 3000)}) == [verdict]
+    x, y = np.full(4, 2049, dtype), np.full(4, 2048, np.float16)
+    if target == OPENVINO:
+        assert np.abs(on_openvino(text, x, y)).tolist() == [1] * 4
+    assert mn.run(onnx.parser.parse_model(text), {"x": x, "y": y})["d"].tolist() == [0] * 4
+
+
+def test_the_sign_of_what_is_not_rounded_to_zero_is_one():
+    """Random graphs were run: onnxruntime computes Sign(x * x) of float16 with a square that is no 0."""
+    ort = pytest.importorskip("onnxruntime")
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float16[8] x) => (float16[8] d)'
+    text = f"{head} {{ s = Mul(x, x) t = Sign(s) d = Sub(x, t) }}"
+    (finding,) = check(text, ONNXRUNTIME, tolerate="none").findings
+    assert finding.severity == "numbers"
+    session = ort.InferenceSession(onnx.parser.parse_model(text).SerializeToString())
+    x = np.full(8, 2.0**-20, np.float16)
+    assert (session.run(None, {"x": x})[0] == -1).all()
+    assert (mn.run(onnx.parser.parse_model(text), {"x": x})["d"] == x).all()

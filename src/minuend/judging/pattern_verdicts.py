@@ -194,6 +194,8 @@ def _each(
         if match.folded:
             yield from _of_constants(node.a.dtype, target, match)
             continue
+        if _converts_exactly(occurrence, match):
+            continue
         answers = _measured(occurrence, node, target, match, hint)
         graph = match.within or match.pattern
         possible = {name: one for name, one in (answers or {}).items() if name == EVERY or name in classes}
@@ -221,6 +223,20 @@ def _holds_beyond_int32(occurrence: Occurrence, match: Match) -> bool:
     low, high = TYPES["int32"].limits
     made = (one for one, term in zip(occurrence.operands, match.pattern.operands, strict=True) if isinstance(term, Op))
     return any(not low <= end <= high for one in made for end in (one.lo, one.hi))
+
+
+def _converts_exactly(occurrence: Occurrence, match: Match) -> bool:
+    """Whether the adjacent operator makes an operand of integers, all of which float16 has."""
+    pattern = match.pattern
+    if match.operator != "Cast" or match.kernel or match.rescaled or match.quantised or not isinstance(pattern, Op):
+        return False
+    made = [
+        one
+        for one, term in zip(occurrence.operands, pattern.operands, strict=False)
+        if isinstance(term, Op) and term.types is not None and term.types[0].lstrip("u").startswith("int")
+    ]
+    known = (one.dtype == "float16" and one.integral and one.lo >= -2048 and one.hi <= 2048 for one in made)
+    return pattern.judged and bool(made) and all(known)
 
 
 _OF_KERNELS = {

@@ -239,6 +239,10 @@ class Table:
         found = self._known(match, dtype, dynamic, hint)
         if found and dtype in NARROW:
             found = with_all_that_rounds(found, match.pattern)
+            made = isinstance(match.pattern, Op) and match.pattern.judged and match.operator == "Sign"
+            if made and match.form == WITHIN:
+                # Of what is not rounded to 0 it makes 1, which the numbers of its case do not show.
+                found = {name: _with_severities(one, ["numbers"]) for name, one in found.items()}
         if found is not None and dtype == "float64" and self._computes_float64_in_float32:
             # The constants of its cases are no numbers of float32, so that they show nothing of those that are.
             of_float32 = self._known(match, WIDE, dynamic, hint)
@@ -329,7 +333,7 @@ class Table:
         """A case; a form that is measured for some operators alone counts as adjacent where bits can stay."""
         key = pattern_key(match.pattern, dtype, setting, match.form)
         found = self.cells.get(key)
-        if dtype in NARROW and not found and _from_wide_integers(match.pattern):
+        if dtype in NARROW and _from_wide_integers(match.pattern) and {*_ROUNDING, "ordinary"}.isdisjoint(found or ()):
             return None  # measured with small integers, and others are no numbers of the type
         if found is not None or match.form == ADJACENT:
             return found
@@ -360,14 +364,21 @@ def with_all_that_rounds(found: Answers, pattern: Pattern) -> Answers:
 
 def _of_infinite(answer: Answer, pattern: Pattern) -> Answer:
     """An answer for results that are not infinite and should be, where one is known for those that are not rounded."""
-    if not answer.severities or not isinstance(pattern, Op):
+    if {*answer.severities} <= _SMALL or not isinstance(pattern, Op):
         return answer
     last = pattern.operands[-1]
     divided = pattern.operator == "Div" and isinstance(last, Op) and last.judged
     zero = divided or pattern.operator in ("Reciprocal", "Pow")  # which infinity makes
-    seen = {*answer.severities, "edge", *(["numbers"] if zero else [])}
-    return replace(answer, severities=tuple(one for one in SEVERITIES if one in seen))
+    return _with_severities(answer, ["edge", *(["numbers"] if zero else [])])
 
+
+def _with_severities(answer: Answer, more: Collection[str]) -> Answer:
+    """An answer that can be as bad as some severities, too."""
+    return replace(answer, severities=tuple(one for one in SEVERITIES if one in (*answer.severities, *more)))
+
+
+_SMALL = frozenset(("sign-of-zero", "subnormal"))
+"""Severities of what differs near zero alone."""
 
 _JUMPING = (*COMPARISONS, "ThresholdedRelu")
 """Operators whose result can change by any amount where an operand changes in its last digit."""
