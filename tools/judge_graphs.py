@@ -8,6 +8,7 @@
     python tools/judge_graphs.py --ranks                                       # a chain of two to five axes
     python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
+    python tools/judge_graphs.py --severity                                    # what is worse than findings promise
 
 Graph N of a seed is always the same (:mod:`random_graphs`). What `check` calls ``ok`` and is not, or
 ``different-numbers`` and nothing of it is seen, is printed as ONNX text on standard error; ``--shrink`` cuts it down to
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import math
 import sys
 import tempfile
@@ -34,6 +36,7 @@ import onnx
 from onnx import ModelProto, helper
 from random_chains import of_any_rank
 from random_graphs import Drawn, Value, draw, extended, of_open_inputs, that_quantises
+from range_cases import seen_of
 from truth import (
     ANY,
     DIFFERENT,
@@ -45,6 +48,7 @@ from truth import (
     POSITIVE,
     SETTINGS,
     UNCLEAR,
+    Array,
     Tally,
     Trial,
     Truth,
@@ -59,6 +63,7 @@ from truth import (
 
 import minuend as mn
 from minuend.child import limited
+from minuend.core.elements import TYPES
 from minuend.errors import LimitExceeded
 from minuend.operators import OPERATORS, SUBTRACT, by_name
 from minuend.operators.operator import Operator
@@ -90,6 +95,7 @@ class GraphCounts:
     """How many graphs of a runtime were judged, and how many were not, by the reason."""
 
     graphs: int = 0
+    worse: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
 
     def reported(self, name: str) -> str:
@@ -100,6 +106,66 @@ class GraphCounts:
         """
         reasons = "".join(f", and {count} not judged: {why}" for why, count in sorted(self.left_out.items()))
         return f"{self.graphs} on {name}{reasons}"
+
+
+# ---- how bad it is ------------------------------------------------------------------------------------------------
+
+
+def worse(
+    drawn: Drawn, runtime: Runtime, source: np.random.Generator, *, operator: Operator = SUBTRACT
+) -> Iterator[Worse]:
+    """Yield what is worse than every finding of a graph promises, where each of them says how bad it can be.
+
+    A node's own result is the only output, and then what reads it; what stands behind could enlarge an error.
+    """
+    nodes = [node.output[0] for node in drawn.model.graph.node if node.op_type == operator.onnx]
+    ends = {end: name for name in nodes for end in (name, *next_values(drawn.model, name))}
+    hints = [hint for name, hint in SETTINGS if name == runtime.name] or [""]
+    for hint, (end, name) in itertools.product(hints, ends.items()):
+        part = until(drawn.model, [end])
+        found = mn.check(
+            part,
+            f"{runtime.name}@{runtime.release}",
+            hint=hint,
+            cpu=runtime.isa,
+            operators=[operator.name],
+            tolerate="none",
+        ).findings
+        promised = [each for one in found for each in one.deviations if one.verdict != "ok"]
+        limited = all(each.severity is not None and (each.severity != "numbers" or each.ulps) for each in promised)
+        if not promised or not limited or any(not one.deviations for one in found if one.verdict != "ok"):
+            continue
+        own = next((one for one in found if name in place_of(part, one.location).node.output), None)
+        if own is None or place_of(part, own.location).inside:
+            continue
+        trial = Trial(
+            runtime, part, drawn.sets(source, (FEW, ANY, ORDINARY, POSITIVE)), hint, None, reported(part, found)
+        )
+        for got, values in trial.deviating(replace(own, verdict="ok")):
+            fitting = [one for one in values[:-1] if _spreads(one, got.shape)]
+            if got.dtype.name not in TYPES:  # truth values
+                continue
+            seen = [one for one in seen_of([*fitting, values[-1]], got) if not any(map(one.within, promised))]
+            if seen:
+                yield Worse(hint, own, f"{sorted({str(one.severity) for one in promised})}; {seen[0]}", part)
+                break
+
+
+def _spreads(array: Array, shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(array.shape, shape) == shape
+    except ValueError:
+        return False
+
+
+@dataclass
+class Worse:
+    """What is worse than promised: under which hint, of which finding, what was seen, and the model that shows it."""
+
+    hint: str
+    finding: Finding
+    seen: str
+    model: ModelProto
 
 
 # ---- judging ------------------------------------------------------------------------------------------------------
@@ -252,6 +318,7 @@ def main() -> int:
     parser.add_argument("--ranks", action="store_true", help="judge one or two operators of two to five axes")
     parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
     parser.add_argument("--quantised", action="store_true", help="quantise inputs of graphs, or something beside them")
+    parser.add_argument("--severity", action="store_true", help="judge how bad findings say that it is")
     parser.add_argument("--operator", choices=list(OPERATORS), default=SUBTRACT.name)
     parser.add_argument("--limit", type=float, default=SECONDS, help="seconds that one run of a graph may take")
     parser.add_argument("--save", type=Path, help="a folder for the graphs of wrong verdicts")
@@ -260,8 +327,10 @@ def main() -> int:
     names = options.runtime or sorted({name for name, _ in SETTINGS})
     tally = Tally()
     counts = {name: run(name, options, tally, options.minutes * 60 / len(names)) for name in names}
-    print(page(tally, counts))
-    return 1 if tally.false_ok + tally.false_alarms else 0
+    far = sum(one.worse for one in counts.values())
+    graphs = "; ".join(one.reported(name) for name, one in counts.items())
+    print(f"Worse than promised: {far}, in random graphs: {graphs}." if options.severity else page(tally, counts))
+    return 1 if tally.false_ok + tally.false_alarms + far else 0
 
 
 def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) -> GraphCounts:
@@ -278,6 +347,13 @@ def run(name: str, options: argparse.Namespace, tally: Tally, seconds: float) ->
                 drawn = that_quantises(drawn, np.random.default_rng([options.seed, number, 2]))
             try:
                 source = np.random.default_rng([options.seed, number, 1])
+                if options.severity:
+                    for one in worse(drawn, runtime, source, operator=operator):
+                        counts.worse += 1
+                        what = f"hint={one.hint!r} {one.finding.location}: {one.seen}"
+                        show(options, number, "WORSE", one.finding.target, what, one.model)
+                    counts.graphs += 1
+                    continue
                 found = list(judge(drawn, runtime, source, operator=operator, ir=options.ir))
             except LimitExceeded as error:
                 why = reason(error)

@@ -6,6 +6,7 @@ signs, apart, close to each other or overlapping, of whole numbers or not. `chec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -227,6 +228,8 @@ class Seen:
 
     def within(self, promised: Deviation) -> bool:
         """Whether a deviation is at least as bad."""
+        if self.severity == "edge" and 0 < self.ulps <= promised.ulps:  # a rounding at the end of the type
+            return True
         if self.severity in ("rounding", "numbers") and promised.severity in ("rounding", "numbers"):
             return promised.ulps >= self.ulps or (promised.severity == "numbers" and not promised.ulps)
         return rank(self.severity) <= rank(promised.severity)
@@ -250,7 +253,7 @@ def seen_of(values: Sequence[Array], got: Array) -> Iterator[Seen]:
     for i in order[:_MOST_ELEMENTS].tolist():
         x, y = (_number(element, one, i) for one in (got, expected))
         name = severity(element, [_number(element, one, i) for one in terms], x, y)
-        near = name in ("rounding", "numbers")
+        near = name in ("rounding", "numbers") or (name == "edge" and not any(map(math.isnan, (x, y))))
         yield Seen(name, distance(element, x, y) if near else 0, float(x), float(y))
 
 

@@ -415,6 +415,22 @@ class Trial:
             return Truth(UNCLEAR, "it does not answer twice alike")
         return worst
 
+    def deviating(self, finding: Finding) -> Iterator[tuple[Array, list[Array]]]:
+        """Yield a first output for each set of inputs with which a node of the main graph makes it another, and values
+        that it is made of, the last of which is what it should be.
+        """
+        place = place_of(self.model, finding.location)
+        parts = cut(place, finding.dtype, self.types)
+        for k, answer in enumerate(self.answers):
+            one = _Set(self, k, place, finding, parts)
+            if one.judged().kind != DIFFERENT or isinstance(answer, Refused):
+                continue
+            operands = one._operands()
+            expected = operands if isinstance(operands, Refused) else one._rest(operands)
+            if not isinstance(expected, Refused) and not isinstance(operands, Refused):
+                made = [*self.sets[k].values(), *parts.stored.values(), *operands, one._result(operands)]
+                yield array_of(answer[0]), [*made, array_of(expected[0])]
+
     def ask(self, model: ModelProto, fed: Feeds) -> list[Output] | Refused:
         """Run another model as this one is run."""
         given = ranked(model, fed)

@@ -17,12 +17,14 @@ import model_files
 import numpy as np
 import onnx
 import pytest
+import random_graphs
 import truth
 from truth import DIFFERENT, FINE, MASKED, NOT_RUN, REFUSED, UNCLEAR, Tally, Trial, Truth
 
 import minuend as mn
 from minuend.operators import BY_ONNX
 from minuend.runtimes.running import Runtime
+from minuend.runtimes.severity import Deviation
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("openvino")
@@ -262,6 +264,7 @@ def options_of(**more) -> argparse.Namespace:
         "ir": False,
         "save": None,
         "shrink": False,
+        "severity": False,
         "limit": 30.0,
     }
     return argparse.Namespace(**{**given, **more})
@@ -285,6 +288,32 @@ def test_a_graph_without_a_result_in_time_is_not_judged(monkeypatch, capfd, tmp_
     assert page.startswith("Random graphs: 1 on openvino-cpu, and 1 not judged: no result in 3 s; with ")
     assert "NOT-JUDGED graph 0 openvino-cpu@" in capfd.readouterr().err
     assert [path.name.partition("-openvino")[0] for path in tmp_path.iterdir()] == ["not-judged-0-0"]
+
+
+def test_what_is_worse_than_a_finding_promises_is_seen(runtimes, monkeypatch):
+    """(x - 30000) * 0.3 of float16 is finite where the difference is infinite; a finding said that it rounds."""
+    text = (
+        "(float16[64] x) => (float16[64] y) <float16 k = {30547}, float16 s = {13517}> { d = Sub(x, k) y = Mul(d, s) }"
+    )
+    drawn = random_graphs.Drawn(model(text), [random_graphs.Value("x", "float16", (64,))], True, [30000.0], [])
+    source = np.random.default_rng
+
+    def worse():
+        return [one.seen for one in judge_graphs.worse(drawn, runtimes["onnxruntime-cpu"], source(0))]
+
+    assert worse() == []
+    check = mn.check
+    rounding = (Deviation("rounding", 1), Deviation("subnormal"))
+
+    def milder(*given, **options):
+        report = check(*given, **options)
+        found = [one if one.verdict == "ok" else replace(one, deviations=rounding) for one in report.findings]
+        return replace(report, findings=tuple(found))
+
+    monkeypatch.setattr(mn, "check", milder)
+    (seen,) = worse()
+    assert seen.startswith("['rounding', 'subnormal']; edge, ")
+    assert seen.endswith("inf")
 
 
 def test_a_scale_of_a_random_graph_is_positive():
