@@ -674,13 +674,14 @@ def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
         return
     bytes_ = flow.dtypes.get(inputs[0]) in _BYTES
     own = _judged(flow, index, (X, X))
+    unscaled = (result, *flow.after(result, (*SHAPES, "Div", "Cast")))
     for name in (result, *flow.after(result, (*SHAPES, *FACTORS, "Cast"))):
         for i in flow.readers_of(name):
             reader, given, _ = flow.steps[i]
             if reader not in _OF_WEIGHTS or name not in given[:2]:
                 continue
             pattern = Distant(reader, How.BEHIND, own)
-            if bytes_ and _is_of_integers_alone(flow, operands[1], reader, given):
+            if bytes_ and name not in unscaled and _is_of_integers_alone(flow, operands[1], reader, given):
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED)
             if reader in _OF_MATRICES and name != result and _has_many_rows(flow, name, given):
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED_LATE)
@@ -696,8 +697,48 @@ def _is_of_integers_alone(flow: Flow, zeros: str, reader: str, given: Sequence[s
     found = flow.elements(zeros) if zeros in flow.constants else computed(flow, zeros)
     if found is None or (found != np.round(found)).any():
         return True
-    exact = reader in _OF_MATRICES and found.any() and flow.maker(given[0]) == "DequantizeLinear"
-    return not exact and _is_of_dequantised(flow, given[0], _FEW_BITS)
+    exact = reader in _OF_MATRICES and bool(found.any())
+    directly = exact and flow.maker(given[0]) == "DequantizeLinear"
+    known = not directly and _is_of_dequantised(flow, given[0], _FEW_BITS)
+    return known or (not exact and _is_multiplied(flow, given[0], reader))
+
+
+_SPREADING = "ConvTranspose"
+"""The product with weights behind which runtimes multiply by whatever was multiplied by before."""
+
+
+def _is_multiplied(flow: Flow, name: str, reader: str) -> bool:
+    """Whether a value is of integers, times factors that runtimes apply behind a product with weights.
+
+    Factors next to a convolution are numbers, next to a product of matrices constants.
+    """
+    found = _closure([name], lambda one: _before_factors(flow, one, reader))
+    for operator, inputs, outputs in (flow.steps[made] for made in map(flow.maker_of, found) if made is not None):
+        kind = flow.dtypes.get(inputs[0], "") if inputs else ""
+        few = kind in (*_FEW_BITS, "bool")
+        multiplied = any(flow.steps[i][0] in CHAINED for one in outputs for i in flow.readers_of(one))
+        if operator == "Cast":
+            fits = multiplied and (few or (reader == _SPREADING and bool(kind) and "float" not in kind))
+        else:
+            known = operator == _BOTH_WAYS or (operator == "DequantizeLinear" and few)
+            fits = known and (multiplied or reader == _SPREADING)
+        if fits:
+            return True
+    return False
+
+
+def _before_factors(flow: Flow, name: str, reader: str) -> Iterator[str]:
+    """What a value was before operators that move or keep it, or before one factor, see :func:`_is_multiplied`."""
+    yield from flow.before(name, (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE))
+    made = flow.maker_of(name)
+    operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+    constants = [one for one in inputs if one in flow.folded]
+    if operator in CHAINED and reader != _SPREADING:
+        fits = operator in FACTORS or flow.maker(inputs[0]) == "Cast"
+        if constants and fits and (reader != "Conv" or all(_is_one_number(flow, one) for one in constants)):
+            yield from (one for one in inputs if one not in constants)
+    elif reader == _SPREADING and operator in (*FACTORS, *_OF_WEIGHTS):
+        yield from (inputs if operator in FACTORS else inputs[:1])
 
 
 _ROWS = 32
