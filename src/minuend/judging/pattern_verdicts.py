@@ -19,6 +19,7 @@ from minuend.models.matching import (
     ADJACENT,
     CONVERTED,
     CUT_OFF,
+    DYNAMIC,
     EDGE,
     ENDS,
     FACTORS,
@@ -248,8 +249,9 @@ _OF_KERNELS = {
     UNPACKED_LATE: {EVERY: Answer("different-numbers", severities=("numbers",))},
     REVERSED: {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))},
     FATAL: {EVERY: Answer("not-implemented", message="the process dies (SIGSEGV)")},
+    DYNAMIC: {EVERY: Answer("different-numbers", severities=("numbers",))},
 }
-_AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, REVERSED, FATAL)
+_AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL)
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
 """What is made of a float that comes from int64 through int32."""
@@ -298,7 +300,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
         if match.kernel == REVERSED and equal_number(occurrence) is None:
             return {}
         in_float16 = node.a.dtype == "float16" and match.kernel not in _AS_IN_FLOAT32
-        fine = exact if match.kernel == UNPACKED_LATE else in_float16  # which is computed in float32 there
+        precise = {UNPACKED_LATE: exact, DYNAMIC: not exact}
+        fine = precise.get(match.kernel, in_float16)  # which is computed in float32 there
         return {} if fine else _OF_KERNELS[match.kernel]
     quantised = bool(match.quantised) and quirks(target.runtime).rescales
     if match.quantised and match.operator not in LINEAR:

@@ -85,7 +85,7 @@ LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
 MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
-UNPACKED, UNPACKED_LATE, REVERSED, FATAL = "unpacked", "unpacked late", "reversed", "fatal"
+UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL = "unpacked", "unpacked late", "dynamic", "reversed", "fatal"
 """What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
 a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
 convolution, a constant number into those of a product with a stored matrix whose rows do not fill its registers, and
@@ -93,8 +93,8 @@ out of an average in a graph that quantises; a value less what was reduced is a 
 zero, and so is, in a graph that quantises, a constant less a value, and a value less an integer; in bfloat16, of what
 was reduced and a constant of one number or along one axis, it cuts the result off and does not round it; what is
 subtracted from stored integers it rounds to one, and computes their product with quantised numbers of integers; of a
-matrix it subtracts it while it computes a product, in its default precision; it ends the process. See :class:`Match`.
-"""
+matrix it subtracts it while it computes a product, in its default precision; in float32 it quantises what a matrix of
+unsigned integers is multiplied with; it ends the process. See :class:`Match`."""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -130,8 +130,8 @@ class Match:
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
         kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED`,
-            :data:`UNPACKED_LATE`, :data:`REVERSED` or :data:`FATAL` where some runtimes compute the adjacent operator
-            and the judged one so; else ``""``.
+            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`REVERSED` or :data:`FATAL` where some runtimes compute the
+            adjacent operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -685,6 +685,37 @@ def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED)
             if reader in _OF_MATRICES and name != result and _has_many_rows(flow, name, given):
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED_LATE)
+            unsigned = _is_unsigned(flow, operands[0]) and _is_unsigned(flow, operands[1])
+            if unsigned and name not in unscaled and _is_packed(flow, name, reader, given):
+                yield Match(pattern, ADJACENT, reader, kernel=DYNAMIC)
+
+
+_UNSIGNED = ("uint8", "uint4")
+
+
+def _is_unsigned(flow: Flow, name: str) -> bool:
+    """Whether a value is converted from few bits without a sign."""
+    inputs = flow.operands(name) if flow.maker(name) == "Cast" else ()
+    return bool(inputs) and flow.dtypes.get(inputs[0]) in _UNSIGNED
+
+
+_GROUP = 16
+"""Numbers of which runtimes that quantise the other operand of a product do so together, or twice as many."""
+
+
+def _is_packed(flow: Flow, weights: str, reader: str, given: Sequence[str]) -> bool:
+    """Whether weights are the one matrix that a product multiplies with, of more rows than one group, several columns.
+
+    A product with a vector counts for none.
+    """
+    first, dims = (flow.shapes.get(name) for name in (given[0], weights))
+    if reader not in _OF_MATRICES or weights != given[1] or (isinstance(first, tuple) and len(first) < 2):
+        return False
+    if reader == "Gemm" or not isinstance(dims, tuple) or len(dims) < 2:
+        return True
+    *others, rows, columns = dims
+    few = isinstance(rows, int) and rows <= _GROUP
+    return not few and columns != 1 and all(one == 1 for one in others)
 
 
 def _is_of_integers_alone(flow: Flow, zeros: str, reader: str, given: Sequence[str]) -> bool:
