@@ -647,6 +647,33 @@ def test_a_zero_point_of_weights_that_no_product_with_a_scale_follows(scaled, pr
     assert np.array_equal(*(answer(openvino, one) for one in (proto, apart)))
 
 
+@pytest.mark.parametrize(
+    ("body", "different"),
+    [
+        ("c = Conv <group: int = 8> (x, v) y = Sub(c, z)", True),
+        ("c = Conv <group: int = 8> (x, v, b) y = Sub(z, c)", True),
+        ("c = Conv <group: int = 8> (x, v) y = Sub(c, x)", True),
+        ("c = Conv <group: int = 8> (x, v) y = Sub(c, c)", False),
+        ("c = Conv <group: int = 8> (x, v) y = Sub(c, w)", False),
+        ("c = Conv <group: int = 8> (x, v) t = Clip(c) y = Sub(z, t)", False),
+        ("c = Conv(x, u) y = Sub(c, z)", False),
+        ("c = ConvTranspose <group: int = 8> (x, v) y = Sub(c, z)", False),
+    ],
+)
+@pytest.mark.parametrize("release", ["2023.3.0", "2024.6.0", "2025.4.1", "2026.4.1"])
+def test_earlier_releases_begin_the_sums_of_a_depthwise_convolution_with_the_other_operand(body, different, release):
+    """As measured in releases up to 2025.2: half of the elements have another rounding, and it was ok."""
+    stored = {
+        "v": np.ones((8, 1, 1, 1), np.float32),
+        "u": np.ones((8, 8, 1, 1), np.float32),
+        "b": np.ones(8, np.float32),
+    }
+    names = ", ".join(f"float[2,8,6,6] {name}" for name in "xz")
+    proto = with_stored(of_chain(body, f"{names}, float[8,1,1] w"), stored)
+    (finding,) = check(proto, f"openvino-cpu@{release}", hint="f32").findings
+    assert (finding.verdict == "different-numbers") is (different and release < "2025.4")
+
+
 @pytest.mark.parametrize("maker", ["RandomNormal<shape=[2,8,8,8]>()", "DequantizeLinear()", "Cast<to=1>()"])
 def test_what_has_no_operands_is_no_dequantised_value(maker):
     """A model that lacks them is not valid, and is judged all the same."""

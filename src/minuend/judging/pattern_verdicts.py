@@ -31,6 +31,7 @@ from minuend.models.matching import (
     NEGATED,
     REORDERED,
     REVERSED,
+    SUMMED,
     UNPACKED,
     UNPACKED_LATE,
     WITHIN,
@@ -190,6 +191,8 @@ def _each(
         known = quirks(target.runtime)
         if (match.within is not None and not known.splits) or (match.kernel and not known.crosses):
             continue
+        if match.kernel == SUMMED and known.sums_apart(target.release):
+            continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue
         if match.folded:
@@ -250,6 +253,7 @@ _OF_KERNELS = {
     REVERSED: {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))},
     FATAL: {EVERY: Answer("not-implemented", message="the process dies (SIGSEGV)")},
     DYNAMIC: {EVERY: Answer("different-numbers", severities=("numbers",))},
+    SUMMED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
 }
 _AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL)
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}

@@ -85,16 +85,24 @@ LEVELS, NAN_ALONE = "levels", "NaN alone"
 """What a quantisation changes of a constant that is added before, see :class:`Match`."""
 
 MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
-UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL = "unpacked", "unpacked late", "dynamic", "reversed", "fatal"
-"""What a runtime's kernel does with a subtraction: of three axes, behind what reduces the first or the last, it applies
-a constant along the second one along the first; of three axes it takes the subtraction into the sums of a depthwise
-convolution, a constant number into those of a product with a stored matrix whose rows do not fill its registers, and
-out of an average in a graph that quantises; a value less what was reduced is a negated difference, with the other
-zero, and so is, in a graph that quantises, a constant less a value, and a value less an integer; in bfloat16, of what
-was reduced and a constant of one number or along one axis, it cuts the result off and does not round it; what is
-subtracted from stored integers it rounds to one, and computes their product with quantised numbers of integers; of a
-matrix it subtracts it while it computes a product, in its default precision; in float32 it quantises what a matrix of
-unsigned integers is multiplied with; it ends the process. See :class:`Match`."""
+UNPACKED, UNPACKED_LATE, DYNAMIC, SUMMED = "unpacked", "unpacked late", "dynamic", "summed"
+REVERSED, FATAL = "reversed", "fatal"
+"""What a runtime's kernel does with a subtraction, see :class:`Match`:
+
+- MISPLACED: of three axes, behind what reduces the first or the last, it applies a constant along the second one along
+  the first.
+- REORDERED: it takes the subtraction into sums: of a depthwise convolution of three axes; a constant number into those
+  of a product with a stored matrix whose rows do not fill its registers; or out of an average in a graph that quantises.
+- SUMMED: of four axes or more it begins the sums of a depthwise convolution with the other operand.
+- NEGATED: a value less what was reduced is a negated difference, with the other zero.
+- REVERSED: the same of a constant less a value, and of a value less an integer, in a graph that quantises.
+- CUT_OFF: in bfloat16, of what was reduced and a constant of one number or along one axis, it does not round the result.
+- UNPACKED: what is subtracted from stored integers it rounds to one, and computes their product with quantised numbers
+  of integers.
+- UNPACKED_LATE: of a matrix it subtracts while it computes a product, in its default precision.
+- DYNAMIC: in float32 it quantises what a matrix of unsigned integers is multiplied with.
+- FATAL: it ends the process.
+"""
 
 NO_FACTORS = (1.0, 1.0)
 """The magnitudes of factors where no constant is one."""
@@ -130,8 +138,8 @@ class Match:
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
         kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED`,
-            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`REVERSED` or :data:`FATAL` where some runtimes compute the
-            adjacent operator and the judged one so; else ``""``.
+            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`SUMMED`, :data:`REVERSED` or :data:`FATAL` where some
+            runtimes compute the adjacent operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -346,6 +354,9 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
     if operator == "Conv":
         if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
             yield REORDERED
+        values = any(one != way and one not in flow.folded and _may_be_of_one_shape(flow, one, way) for one in others)
+        if linear and values and len(inputs) > 1 and _is_depthwise(flow, inputs[1], 4, 5):
+            yield SUMMED
     elif operator == "Cast":
         if place == 1 and others[0] not in flow.folded and flow.dtypes.get(inputs[0]) in _BYTES and _quantises(flow):
             yield REVERSED
@@ -446,10 +457,10 @@ def _lies_along_one(flow: Flow, constant: str) -> bool:
     return constant in flow.folded and (not isinstance(stored, tuple) or sum(dim != 1 for dim in stored) <= 1)
 
 
-def _is_depthwise(flow: Flow, weights: str) -> bool:
-    """Whether weights are of a convolution of three axes, whose channels are computed each by itself."""
+def _is_depthwise(flow: Flow, weights: str, *axes: int) -> bool:
+    """Whether weights are of a convolution of so many axes, or three, whose channels are computed each by itself."""
     dims = flow.shapes.get(weights)
-    return isinstance(dims, tuple) and len(dims) == 3 and dims[1] == 1 and dims[0] != 1
+    return isinstance(dims, tuple) and len(dims) in (axes or (3,)) and dims[1] == 1 and dims[0] != 1
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:

@@ -77,6 +77,7 @@ class Quirks:
             product of a matrix of an open shape, or refuses it.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
+        apart_from: the release from which on a depthwise convolution adds up its products before what comes behind it.
         loaded: release → the highest opset and the highest IR version of ONNX that it loads; see :meth:`loads`.
         kernels: release → the highest opset that it has the kernels of, where it loads newer ones.
         limits: where recipes are not right.
@@ -108,6 +109,7 @@ class Quirks:
     crosses: bool = False
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    apart_from: tuple[int, ...] = ()
     loaded: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     kernels: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
@@ -135,6 +137,14 @@ class Quirks:
         """
         parts = _parts(release)[:2]
         return all(parts >= self.operators_from.get(name, ()) for name in operators)
+
+    def sums_apart(self, release: str) -> bool:
+        """Return whether a release adds up the products of a depthwise convolution before what comes behind it.
+
+        >>> [quirks("openvino-cpu").sums_apart(release) for release in ("2025.2.0", "2025.4.1")]
+        [False, True]
+        """
+        return _parts(release)[:2] >= self.apart_from
 
     def loads(self, release: str) -> tuple[int | None, int | None] | None:
         """Return the highest opset and the highest IR version of ONNX that a release loads, each ``None`` for no limit.

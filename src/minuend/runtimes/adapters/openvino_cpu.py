@@ -111,6 +111,8 @@ lose the sign of 0 where it clamps or flushes one of their elements. ``a*b - a*b
 with AVX2 alone, static and dynamic shapes, 120 random arrays and every edge of float32. Where B's shape is open,
 ``-0 - 0`` is 0; where A's alone is, it is -0: so in each of 110 pairs of shapes of one to four dims, open or known."""
 OPERATORS_FROM = {"BitwiseAnd": (2024, 4)}
+APART_FROM = (2025, 4)
+"""2025.2 and before began the sums with the other operand of a subtraction."""
 
 LOADED = {
     "2023.0.0": (None, None),
