@@ -544,6 +544,8 @@ MORE = "q = QuantizeLinear(x, s, z) "
         (GIVEN + "o = Add(e, slope) d = Mul(o, k)", SPREAD, 3, False),
         (MORE + "d = Mul(x, k)", SPREAD, 3, False),
         (MORE + "d = Relu(x)", SPREAD, 3, False),
+        (MORE + "o = Exp(x) d = Div(x, o)", SPREAD, 3, True),
+        (MORE + "o = Exp(x) r = Mul(x, o) d = Mul(r, slope)", SPREAD, 3, False),
         (GIVEN + "d = Mul(e, k)", FILTERED, 3, True),
         (MORE + TAKEN + "d = Mul(c, k)", FILTERED, 3, True),
         (MORE + TAKEN + "o = Relu(c) d = Div(o, k)", FILTERED, 3, False),
@@ -672,6 +674,101 @@ def test_earlier_releases_begin_the_sums_of_a_depthwise_convolution_with_the_oth
     proto = with_stored(of_chain(body, f"{names}, float[8,1,1] w"), stored)
     (finding,) = check(proto, f"openvino-cpu@{release}", hint="f32").findings
     assert (finding.verdict == "different-numbers") is (different and release < "2025.4")
+
+
+def of_layers(layers, after=lambda one, _: one):
+    """An OpenVINO model of what a function makes of a value, and its answer; the subtraction goes through ``after``."""
+    runtime = pytest.importorskip("openvino")
+    operators = runtime.opset13
+    x = operators.parameter([2, 8, 6, 6], np.float32, name="x")
+    model = runtime.Model([operators.result(layers(operators, x, after))], [x], "m")
+    compiled = runtime.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    made = np.random.default_rng(0).standard_normal((2, 8, 6, 6)).astype(np.float32)
+    return model, compiled(made)[0].copy()
+
+
+def quantised(operators, x):
+    ends = [operators.constant(np.float32(one)) for one in (-2, 1.984375)]
+    return operators.fake_quantize(x, *ends, *ends, 256)
+
+
+def less_zero(operators, kept, zero, after):
+    """Weights less a zero point, times a scale; ``after`` can put the difference in their place."""
+    made = operators.subtract(operators.convert(operators.constant(kept), "f32"), operators.constant(np.float32(zero)))
+    return operators.multiply(
+        after(made, kept.astype(np.float32) - np.float32(zero)), operators.constant(np.float32(0.013))
+    )
+
+
+def drawn(*dims, kind=np.int8):
+    return np.random.default_rng(0).integers(*((0, 256) if kind == np.uint8 else (-128, 128)), dims).astype(kind)
+
+
+ONES, PADS = [1, 1], [0, 0]
+OF_LAYERS = {
+    "a convolution of groups": lambda op, x, after: op.group_convolution(
+        quantised(op, x), less_zero(op, drawn(8, 1, 1, 3, 3), 0.5, after), ONES, PADS, PADS, ONES
+    ),
+    "a convolution": lambda op, x, after: op.convolution(
+        quantised(op, x), less_zero(op, drawn(8, 8, 3, 3), 3, after), ONES, PADS, PADS, ONES
+    ),
+    "a transposed convolution": lambda op, x, after: op.convolution_backprop_data(
+        quantised(op, x), less_zero(op, drawn(8, 4, 3, 3, kind=np.uint8), 129, after), ONES
+    ),
+    "a transposed convolution of groups": lambda op, x, after: op.group_convolution_backprop_data(
+        quantised(op, x), less_zero(op, drawn(2, 4, 4, 3, 3, kind=np.uint8), 129, after), ONES
+    ),
+    "a transposed convolution of groups, half a zero": lambda op, x, after: op.group_convolution_backprop_data(
+        quantised(op, x), less_zero(op, drawn(2, 4, 4, 3, 3), 0.5, after), ONES
+    ),
+    "no quantisation": lambda op, x, after: op.group_convolution(
+        x, less_zero(op, drawn(8, 1, 1, 3, 3), 0.5, after), ONES, PADS, PADS, ONES
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_LAYERS)
+def test_layers_of_products_are_known_as_onnx_has_them(case):
+    """Under their own names openvino's convolutions were no products with weights: all were ok."""
+    constant = pytest.importorskip("openvino").opset13.constant
+    model, got = of_layers(OF_LAYERS[case])
+    _, wanted = of_layers(OF_LAYERS[case], lambda _, difference: constant(difference))
+    different = case not in ("no quantisation", "a transposed convolution of groups")
+    assert np.array_equal(got, wanted) is not different
+    (finding,) = check(model, OPENVINO, hint="f32").findings
+    assert finding.verdict == ("different-numbers" if different else "ok")
+
+
+@pytest.mark.parametrize(
+    ("made", "known"),
+    [
+        (lambda op, x: op.relu(x), "different-numbers"),
+        (lambda op, x: op.clamp(op.multiply(x, op.constant(np.float32(2))), -1.0, 1.5), "different-numbers"),
+        (lambda op, x: op.sigmoid(x), "ok"),
+    ],
+)
+def test_what_fake_quantize_makes_is_converted_behind_operators_that_move_it(made, known):
+    """As what DequantizeLinear makes: both were ok."""
+    constant = np.linspace(0.3, 0.9, 8, dtype=np.float32).reshape(1, 8, 1, 1)
+    model, _ = of_layers(lambda op, x, _: op.subtract(made(op, quantised(op, x)), op.constant(constant)))
+    (finding,) = check(model, OPENVINO, hint="f32").findings
+    assert finding.verdict == known
+
+
+@pytest.mark.parametrize(("shape", "known"), [((16, 6, 6), "ok"), ((16, 6), "ok"), ((16, 32), "different-numbers")])
+def test_a_transposed_matrix_of_unsigned_weights_counts_its_rows(shape, known):
+    """As an IR states it, the product transposes the matrix."""
+    kept = drawn(*shape, kind=np.uint8)
+
+    def layers(op, x, _):
+        zero = op.convert(op.constant(np.uint8(128)), "f32")
+        made = op.subtract(op.convert(op.constant(kept), "f32"), zero)
+        wide = op.reshape(x, op.constant(np.array([-1, shape[-1]])), False)
+        return op.matmul(wide, op.multiply(made, op.constant(np.float32(0.013))), False, True)
+
+    model, _ = of_layers(layers)
+    (finding,) = check(model, OPENVINO, hint="f32").findings
+    assert finding.verdict == known
 
 
 @pytest.mark.parametrize("maker", ["RandomNormal<shape=[2,8,8,8]>()", "DequantizeLinear()", "Cast<to=1>()"])

@@ -616,8 +616,9 @@ def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
         for source in dict.fromkeys((*moved, *flow.before(name, (*_RESCALED_BEHIND, *FACTORS)))):
             made = flow.maker_of(source)
             operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
-            if operator == "DequantizeLinear" and inputs:
-                converts = source in always or (source in moved and not flow.has_zero_point(inputs))
+            if operator in ("DequantizeLinear", _BOTH_WAYS) and inputs:
+                zeros = operator == "DequantizeLinear" and flow.has_zero_point(inputs)
+                converts = source in always or (source in moved and not zeros)
             else:
                 fits = source in moved or operator in _OF_MATRICES
                 converts = made is not None and fits and _is_converted(flow, made)
@@ -668,7 +669,7 @@ def _is_of_integers(flow: Flow, name: str, left: int = 4) -> bool:
     if operator == "Cast" and inputs:
         return flow.dtypes.get(inputs[0]) in _INTEGERS
     linear = operator in CHAINED and left > 0 and any(_is_of_integers(flow, one, left - 1) for one in inputs)
-    return operator == "DequantizeLinear" or linear
+    return operator in ("DequantizeLinear", _BOTH_WAYS) or linear
 
 
 _BYTES = ("int8", "uint8")
@@ -692,12 +693,12 @@ def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
             if reader not in _OF_WEIGHTS or name not in given[:2]:
                 continue
             pattern = Distant(reader, How.BEHIND, own)
-            if bytes_ and name not in unscaled and _is_of_integers_alone(flow, operands[1], reader, given):
+            if bytes_ and name not in unscaled and _is_of_integers_alone(flow, operands[1], i):
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED)
             if reader in _OF_MATRICES and name != result and _has_many_rows(flow, name, given):
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED_LATE)
             unsigned = _is_unsigned(flow, operands[0]) and _is_unsigned(flow, operands[1])
-            if unsigned and name not in unscaled and _is_packed(flow, name, reader, given):
+            if unsigned and name not in unscaled and _is_packed(flow, name, i):
                 yield Match(pattern, ADJACENT, reader, kernel=DYNAMIC)
 
 
@@ -714,22 +715,25 @@ _GROUP = 16
 """Numbers of which runtimes that quantise the other operand of a product do so together, or twice as many."""
 
 
-def _is_packed(flow: Flow, weights: str, reader: str, given: Sequence[str]) -> bool:
+def _is_packed(flow: Flow, weights: str, index: int) -> bool:
     """Whether weights are the one matrix that a product multiplies with, of more rows than one group, several columns.
 
     A product with a vector counts for none.
     """
-    first, dims = (flow.shapes.get(name) for name in (given[0], weights))
+    reader, given, (result, *_) = flow.steps[index]
+    first, dims, made = (flow.shapes.get(name) for name in (given[0], weights, result))
     if reader not in _OF_MATRICES or weights != given[1] or (isinstance(first, tuple) and len(first) < 2):
         return False
     if reader == "Gemm" or not isinstance(dims, tuple) or len(dims) < 2:
         return True
     *others, rows, columns = dims
+    if isinstance(made, tuple) and made and rows == made[-1] != columns:  # as some formats state it, it is transposed
+        rows, columns = columns, rows
     few = isinstance(rows, int) and rows <= _GROUP
     return not few and columns != 1 and all(one == 1 for one in others)
 
 
-def _is_of_integers_alone(flow: Flow, zeros: str, reader: str, given: Sequence[str]) -> bool:
+def _is_of_integers_alone(flow: Flow, zeros: str, index: int) -> bool:
     """Whether a graph quantises, and a zero point is made an integer in it, or is a part of sums of integers.
 
     Sums of the products of matrices are the same ones then, if the zero point is an integer.
@@ -739,21 +743,37 @@ def _is_of_integers_alone(flow: Flow, zeros: str, reader: str, given: Sequence[s
     found = flow.elements(zeros) if zeros in flow.constants else computed(flow, zeros)
     if found is None or (found != np.round(found)).any():
         return True
+    reader, given, (result, *_) = flow.steps[index]
+    if reader == _SPREADING and _has_groups(flow, given[1], result):
+        return False
     exact = reader in _OF_MATRICES and bool(found.any())
     directly = exact and flow.maker(given[0]) == "DequantizeLinear"
     known = not directly and _is_of_dequantised(flow, given[0], _FEW_BITS)
     return known or (not exact and _is_multiplied(flow, given[0], reader))
 
 
+_MOVED_BEFORE = (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE)
 _SPREADING = "ConvTranspose"
 """The product with weights behind which runtimes multiply by whatever was multiplied by before."""
+
+
+def _has_groups(flow: Flow, weights: str, result: str) -> bool:
+    """Whether a transposed convolution is known to be of several groups, by channels that the weights do not have."""
+    dims, made = (flow.shapes.get(name) for name in (weights, result))
+    if not isinstance(dims, tuple) or not isinstance(made, tuple) or min(len(dims), len(made)) < 2:
+        return False
+    return isinstance(dims[1], int) and isinstance(made[1], int) and dims[1] != made[1]
 
 
 def _is_multiplied(flow: Flow, name: str, reader: str) -> bool:
     """Whether a value is of integers, times factors that runtimes apply behind a product with weights.
 
-    Factors next to a convolution are numbers, next to a product of matrices constants.
+    Factors next to a convolution are numbers, next to a product of matrices constants; next to a transposed convolution
+    a product of two values is enough.
     """
+    moved = (name, *flow.before(name, _MOVED_BEFORE)) if reader == _SPREADING else ()
+    if any(flow.maker(one, ()) in FACTORS and flow.folded.isdisjoint(flow.operands(one, ())) for one in moved):
+        return True
     found = _closure([name], lambda one: _before_factors(flow, one, reader))
     for operator, inputs, outputs in (flow.steps[made] for made in map(flow.maker_of, found) if made is not None):
         kind = flow.dtypes.get(inputs[0], "") if inputs else ""
@@ -771,7 +791,7 @@ def _is_multiplied(flow: Flow, name: str, reader: str) -> bool:
 
 def _before_factors(flow: Flow, name: str, reader: str) -> Iterator[str]:
     """What a value was before operators that move or keep it, or before one factor, see :func:`_is_multiplied`."""
-    yield from flow.before(name, (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE))
+    yield from flow.before(name, _MOVED_BEFORE)
     made = flow.maker_of(name)
     operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
     constants = [one for one in inputs if one in flow.folded]

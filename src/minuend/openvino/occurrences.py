@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from minuend.core.shapes import size, static
+from minuend.core.shapes import Dim, size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
 from minuend.models.flow import Flow
@@ -19,7 +19,7 @@ from minuend.models.ranges.interval import Range, full, of_blocks
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
 from minuend.openvino.execution import layers as table
-from minuend.openvino.ir.layer_types import NAMES, SAME
+from minuend.openvino.ir.layer_types import GROUPED, NAMES, PRODUCTS, SAME
 from minuend.openvino.ir.notation import dtype_of
 from minuend.openvino.ir.sections import Layer, Ref, Section
 from minuend.openvino.model import Model
@@ -192,10 +192,6 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         return f"{ref.layer.name}\0{ref.layer.id}.{ref.output}"
 
     layers = [layer for layer in section.layers if layer.type not in ("Parameter", "Result", "Const")]
-    steps = [
-        (NAMES.get(layer.type, layer.type), tuple(map(name, layer.sources())), tuple(map(name, layer.refs)))
-        for layer in layers
-    ]
     outputs = [ref for layer in section.layers for ref in layer.refs]
     dtypes = {name(ref): dtype for ref in outputs if (dtype := dtype_of(ref.port.type.element)) is not None}
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
@@ -209,6 +205,25 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
             return None
         return table.elements(stored[one]).reshape(-1)
 
+    steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    numbers: dict[Layer, int] = {}
+    for layer in layers:
+        inputs = tuple(map(name, layer.sources()))
+        if layer.type in PRODUCTS:  # a third input of one is no bias, but a shape
+            inputs = inputs[:2]
+        if layer.type in GROUPED and len(inputs) > 1:
+            steps.append(("Reshape", inputs[1:], (joined := f"{inputs[1]}\0{layer.id}",)))
+            if len(dims := shapes.get(inputs[1], ())) > 1:
+                shapes[joined] = _of_groups(*dims)
+            inputs = (inputs[0], joined)
+        numbers[layer] = len(steps)
+        steps.append((_onnx(layer), inputs, tuple(map(name, layer.refs))))
+    places = {number: layer for layer, number in numbers.items()}
+
+    def attributes(index: int) -> Hashable:
+        layer = places.get(index)
+        return None if layer is None else (frozenset(layer.data.items()), *_kinds_of(layer))
+
     flow = Flow(
         steps,
         constant,
@@ -218,6 +233,16 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         sizes=sizes,
         elements=elements,
         within=("a body",) if within else (),
-        attributes=lambda index: (frozenset(layers[index].data.items()), *_kinds_of(layers[index])),
+        attributes=attributes,
     )
-    return flow, {layer: i for i, layer in enumerate(layers)}
+    return flow, numbers
+
+
+def _onnx(layer: Layer) -> str:
+    """The name of ONNX's operator that a layer is, or its own type."""
+    return PRODUCTS.get(layer.type) or NAMES.get(layer.type, layer.type)
+
+
+def _of_groups(groups: Dim, each: Dim, *others: Dim) -> tuple[Dim, ...]:
+    """The shape of weights as ONNX has them: the first axis is of all groups."""
+    return (groups * each if isinstance(groups, int) and isinstance(each, int) else None, *others)

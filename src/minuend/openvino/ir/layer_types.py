@@ -26,6 +26,17 @@ SAME = (
 )  # fmt: skip
 """Types of layers whose results ONNX's operator of the same name bounds."""
 
+PRODUCTS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("Convolution", "GroupConvolution"), "Conv"),
+        **dict.fromkeys(("ConvolutionBackpropData", "GroupConvolutionBackpropData"), "ConvTranspose"),
+    }
+)
+"""Types of layers that ONNX's operators of those names are, without their bias."""
+
+GROUPED = ("GroupConvolution", "GroupConvolutionBackpropData")
+"""Those of them whose weights have an axis for the groups in addition, the first one."""
+
 OTHERS = (
     "DepthToSpace", "Einsum", "Elu", "HardSigmoid", "IsInf", "IsNaN", "Log", "LogSoftmax", "MatMul", "MaxPool", "Pad",
     "Round", "SpaceToDepth",
