@@ -91,12 +91,13 @@ REVERSED, FATAL = "reversed", "fatal"
 
 - MISPLACED: of three axes, behind what reduces the first or the last, it applies a constant along the second one along
   the first.
-- REORDERED: it takes the subtraction into sums: of a depthwise convolution of three axes; a constant number into those
-  of a product with a stored matrix whose rows do not fill its registers; or out of an average in a graph that quantises.
+- REORDERED: it takes the subtraction into the sums of a depthwise convolution of three axes, a constant number into
+  those of a product with a stored matrix whose rows do not fill its registers; or, in a graph that quantises, out of an
+  average.
 - SUMMED: of four axes or more it begins the sums of a depthwise convolution with the other operand.
 - NEGATED: a value less what was reduced is a negated difference, with the other zero.
 - REVERSED: the same of a constant less a value, and of a value less an integer, in a graph that quantises.
-- CUT_OFF: in bfloat16, of what was reduced and a constant of one number or along one axis, it does not round the result.
+- CUT_OFF: in bfloat16, of what was reduced and a constant of one number or along one axis, it cuts the result off.
 - UNPACKED: what is subtracted from stored integers it rounds to one, and computes their product with quantised numbers
   of integers.
 - UNPACKED_LATE: of a matrix it subtracts while it computes a product, in its default precision.
@@ -698,7 +699,7 @@ def _unpacked(flow: Flow, index: int) -> Iterator[Match]:
             if reader in _OF_MATRICES and name != result and _has_many_rows(flow, name, given):
                 yield Match(pattern, ADJACENT, reader, kernel=UNPACKED_LATE)
             unsigned = _is_unsigned(flow, operands[0]) and _is_unsigned(flow, operands[1])
-            if unsigned and name not in unscaled and _is_packed(flow, name, i):
+            if unsigned and name not in unscaled and _is_packed(flow, name, reader, given):
                 yield Match(pattern, ADJACENT, reader, kernel=DYNAMIC)
 
 
@@ -711,26 +712,12 @@ def _is_unsigned(flow: Flow, name: str) -> bool:
     return bool(inputs) and flow.dtypes.get(inputs[0]) in _UNSIGNED
 
 
-_GROUP = 16
-"""Numbers of which runtimes that quantise the other operand of a product do so together, or twice as many."""
-
-
-def _is_packed(flow: Flow, weights: str, index: int) -> bool:
-    """Whether weights are the one matrix that a product multiplies with, of more rows than one group, several columns.
-
-    A product with a vector counts for none.
-    """
-    reader, given, (result, *_) = flow.steps[index]
-    first, dims, made = (flow.shapes.get(name) for name in (given[0], weights, result))
+def _is_packed(flow: Flow, weights: str, reader: str, given: Sequence[str]) -> bool:
+    """Whether weights are the one matrix that a product multiplies with; one with a vector counts for none."""
+    first, dims = (flow.shapes.get(name) for name in (given[0], weights))
     if reader not in _OF_MATRICES or weights != given[1] or (isinstance(first, tuple) and len(first) < 2):
         return False
-    if reader == "Gemm" or not isinstance(dims, tuple) or len(dims) < 2:
-        return True
-    *others, rows, columns = dims
-    if isinstance(made, tuple) and made and rows == made[-1] != columns:  # as some formats state it, it is transposed
-        rows, columns = columns, rows
-    few = isinstance(rows, int) and rows <= _GROUP
-    return not few and columns != 1 and all(one == 1 for one in others)
+    return not isinstance(dims, tuple) or all(one == 1 for one in dims[:-2])
 
 
 def _is_of_integers_alone(flow: Flow, zeros: str, index: int) -> bool:
