@@ -358,24 +358,30 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
         values = any(one != way and one not in flow.folded and _may_be_of_one_shape(flow, one, way) for one in others)
         if linear and values and len(inputs) > 1 and _is_depthwise(flow, inputs[1], 4, 5):
             yield SUMMED
-    elif operator == "Cast":
-        if place == 1 and others[0] not in flow.folded and flow.dtypes.get(inputs[0]) in _BYTES and _quantises(flow):
+    elif operator == "Cast" and place == 1 and not flow.folded.issuperset(others) and _quantises(flow):
+        if flow.dtypes.get(inputs[0]) in _BYTES:
             yield REVERSED
-    elif operator == "InstanceNormalization":
-        if place == 1 and linear and len(set(inputs[1:])) == 1:  # its scale, and its bias
-            yield REORDERED
+    elif operator == "InstanceNormalization" and place == 1 and linear and len(set(inputs[1:])) == 1:
+        yield REORDERED  # its scale is its bias
     elif operator in ("MatMul", "Gemm"):
         numbers = all(one in flow.folded and flow.sizes.get(flow.source(one)) == 1 for one in others)
         if linear and numbers and len(inputs) > 1 and _leaves_a_rest(flow, inputs[0], inputs[1]):
             yield REORDERED
     elif inputs and operator.startswith(("Reduce", "Global")):
-        if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
-            yield MISPLACED
-        if flow.dtypes.get(way) == "bfloat16" and all(_lies_along_one(flow, one) for one in others):
-            yield CUT_OFF
-        sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
-        if sums and place == 1 and operands[0] not in flow.folded and _may_be_of_one_shape(flow, operands[0], way):
-            yield NEGATED
+        yield from _kernels_of_reduction(flow, operands, place, made)
+
+
+def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made: int) -> Iterator[str]:
+    """The same of what is reduced."""
+    operator, inputs, (way, *_) = flow.steps[made]
+    others = [one for i, one in enumerate(operands) if i != place]
+    if any(_lies_along_second(flow, one, inputs[0], way) for one in others):
+        yield MISPLACED
+    if flow.dtypes.get(way) == "bfloat16" and all(_lies_along_one(flow, one) for one in others):
+        yield CUT_OFF
+    sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
+    if sums and place == 1 and operands[0] not in flow.folded and _may_be_of_one_shape(flow, operands[0], way):
+        yield NEGATED
 
 
 def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
