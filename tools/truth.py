@@ -75,7 +75,10 @@ def ask(runtime: Runtime, model: ModelProto, fed: Feeds, hint: str) -> list[Outp
         array = np.ascontiguousarray(fed[value.name]).reshape(fed[value.name].shape)
         element = of_numpy(array.dtype)
         given.append((value.name, element, array.view(np.uint8 if element is None else f"u{array.dtype.itemsize}")))
-    return runtime.query("onnx", model.SerializeToString(), b"", given, hint)
+    answer = runtime.query("onnx", model.SerializeToString(), b"", given, hint)
+    if isinstance(answer, Refused) and answer.message.startswith("the process dies"):  # which some do now and then
+        answer = runtime.query("onnx", model.SerializeToString(), b"", given, hint)
+    return answer
 
 
 def ranked(model: ModelProto, fed: Feeds) -> ModelProto:

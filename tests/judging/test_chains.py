@@ -941,3 +941,28 @@ def test_a_factor_goes_behind_what_moves_it_in_a_graph_that_quantises_on_openvin
     assert (verdict(protos[0]) != "ok") is different
     x = np.random.default_rng(0).standard_normal((2, 8, 6, 6)).astype(np.float32)
     assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
+
+
+@pytest.mark.parametrize(
+    "between", ["Relu(t)", "MaxPool <kernel_shape: ints = [1, 2]> (t)", "ReduceMean(t, axis)", "Exp(t)"]
+)
+@pytest.mark.parametrize("summed", ["d, b", "a, d", "d, k"])
+def test_a_sum_with_what_was_dequantised_is_multiplied_behind_what_moves_it_on_openvino(summed, between, openvino):
+    made = f"b = Tanh(x) a = Sqrt(b) q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) t = Add({summed})"
+    inputs, outputs = "float[2,8,6,6] x", "float[] y"
+    stored = {
+        "s": np.float32(0.05),
+        "z": np.uint8(120),
+        "k": np.float32(-0.71),
+        "c": np.float32(0.37),
+        "axis": np.array([3]),
+    }
+    texts = [
+        of_chain(f"{made} n = {between} {one}", inputs, outputs)
+        for one in ("y = Sub(n, c)", "u = Max(n, n) y = Sub(u, c)")
+    ]
+    protos = [with_stored(one, stored) for one in texts]
+    different = "Exp" not in between and not (summed == "d, k" and "Relu" in between)
+    assert (verdict(protos[0]) != "ok") is different
+    x = np.abs(np.random.default_rng(0).standard_normal((2, 8, 6, 6))).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different

@@ -358,9 +358,6 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
         values = any(one != way and one not in flow.folded and _may_be_of_one_shape(flow, one, way) for one in others)
         if linear and values and len(inputs) > 1 and _is_depthwise(flow, inputs[1], 4, 5):
             yield SUMMED
-    elif operator == "Cast" and place == 1 and not flow.folded.issuperset(others) and _quantises(flow):
-        if flow.dtypes.get(inputs[0]) in _BYTES:
-            yield REVERSED
     elif operator == "InstanceNormalization" and place == 1 and linear and len(set(inputs[1:])) == 1:
         yield REORDERED  # its scale is its bias
     elif operator in ("MatMul", "Gemm"):
@@ -601,6 +598,8 @@ _RESCALED_BEHIND = (
 _RESCALED_BEHIND_ALONE = ("Relu", "LeakyRelu", "PRelu")
 """The same, where there is no zero point."""
 
+_MOVING_SCALES = (*_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE)
+
 _BY_SIGN = (*_RESCALED_BEHIND_ALONE, "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin")
 """Those of them behind which a factor stands only if it is above 0."""
 
@@ -630,7 +629,7 @@ def _dequantised(flow: Flow, index: int) -> Iterator[Match]:
                 fits = source in moved or operator in _OF_MATRICES
                 converts = made is not None and fits and _is_converted(flow, made)
                 if made is not None and source in moved and source != name:
-                    converts = converts or _passes(flow, made, source, name)
+                    converts = converts or _passes(flow, made, source, name) or _sum_passes(flow, made, source, name)
             if not converts:
                 continue
             rescaled = operator != "DequantizeLinear" or _is_rescaled(flow, operator, inputs)
@@ -657,8 +656,7 @@ def _passes(flow: Flow, index: int, source: str, name: str) -> bool:
     made = flow.maker_of(next(one for one in inputs if one not in flow.folded))
     added = made is not None and flow.steps[made][0] in ("Add", "Sub") and _with_constant(flow, made)
     left |= {*_RESCALED_BEHIND_ALONE} if added or last != index or operator == _ALL_PRODUCTS else set[str]()
-    kinds = [one for one in (*_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE) if one not in left]
-    return source in flow.before(name, kinds)
+    return source in flow.before(name, [one for one in _MOVING_SCALES if one not in left])
 
 
 def _is_converted(flow: Flow, index: int) -> bool:
@@ -667,6 +665,15 @@ def _is_converted(flow: Flow, index: int) -> bool:
     if operator in _OF_WEIGHTS:
         return len(inputs) == 2 and _is_of_dequantised(flow, inputs[0]) and _is_of_integers(flow, inputs[1])
     return operator in FACTORS and _is_linear(flow, index) and any(_is_of_integers(flow, name) for name in inputs)
+
+
+def _sum_passes(flow: Flow, index: int, source: str, name: str) -> bool:
+    """The same of a sum or a difference with what was dequantised: one of integers, that is multiplied."""
+    operator, inputs, _ = flow.steps[index]
+    if operator not in ("Add", "Sub") or not any(_is_of_dequantised(flow, one) for one in inputs):
+        return False
+    left = {"Concat", *(_RESCALED_BEHIND_ALONE if _with_constant(flow, index) else ())}
+    return source in flow.before(name, [one for one in _MOVING_SCALES if one not in left])
 
 
 def _is_of_integers(flow: Flow, name: str, left: int = 4) -> bool:
@@ -1174,12 +1181,14 @@ def _averaged(flow: Flow, index: int) -> Iterator[Match]:
 
 
 def _reversed(flow: Flow, index: int) -> Iterator[Match]:
-    """A constant less a value in a graph that quantises; of open shapes a constant along several axes."""
+    """In a graph that quantises, a constant less a value, of open shapes one of several axes; or less an integer."""
     operator, (first, *others), (result, *_) = flow.steps[index]
-    if operator != "Sub" or first not in flow.folded or others[0] in flow.folded or not _quantises(flow):
+    if operator != "Sub" or others[0] in flow.folded or not _quantises(flow):
         return
-    if not _has_open_dims(flow, result) or not _lies_along_one(flow, first):
-        yield Match(_judged(flow, index, (Const.ANY, X)), ADJACENT, operator, kernel=REVERSED)
+    stored, (kind, *made) = first in flow.folded, (flow.maker(others[0]), *flow.operands(others[0]))
+    of_bytes = kind == "Cast" and flow.dtypes.get(made[0]) in _BYTES
+    if of_bytes if not stored else not _has_open_dims(flow, result) or not _lies_along_one(flow, first):
+        yield Match(_judged(flow, index, (Const.ANY if stored else X, X)), ADJACENT, operator, kernel=REVERSED)
 
 
 def _has_open_dims(flow: Flow, name: str) -> bool:
