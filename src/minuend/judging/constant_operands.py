@@ -96,8 +96,8 @@ def equal_number(occurrence: Occurrence) -> float | None:
     for stored in occurrence.fixed():
         if stored is not None:
             numbers = in_float64(stored)
-            inside = numbers[(numbers >= low) & (numbers <= high) & np.isfinite(numbers)]
-            return float(inside[0]) if inside.size else None
+            inside = stored[(numbers >= low) & (numbers <= high) & np.isfinite(numbers)]
+            return float(str(inside[0])) if inside.size else None  # in as few digits as its type has
     return float(min(max(1.0, low), high)) if low <= high else None
 
 
