@@ -7,6 +7,7 @@
     python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
     python tools/judge_graphs.py --ranks                                       # a chain of two to five axes
     python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
+    python tools/judge_graphs.py --quantised                                   # with a quantisation, or one beside them
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
     python tools/judge_graphs.py --severity                                    # what is worse than findings promise
 

@@ -650,13 +650,29 @@ def _passes(flow: Flow, index: int, source: str, name: str) -> bool:
     if operator != _ALL_PRODUCTS and flow.has_powers(factor):
         return False
     found = flow.elements(factor) if factor in flow.constants else None
-    left = {"Concat"}
-    left |= {*_BY_SIGN} if found is not None and not (found > 0).all() else set[str]()
-    left |= {*_BY_NUMBER} if flow.sizes.get(factor) != 1 else set[str]()
+    left: list[str] = []
+    if found is not None and not (found > 0).all():
+        left += _BY_SIGN
+    if flow.sizes.get(factor) != 1:
+        left += _BY_NUMBER
     made = flow.maker_of(next(one for one in inputs if one not in flow.folded))
     added = made is not None and flow.steps[made][0] in ("Add", "Sub") and _with_constant(flow, made)
-    left |= {*_RESCALED_BEHIND_ALONE} if added or last != index or operator == _ALL_PRODUCTS else set[str]()
-    return source in flow.before(name, [one for one in _MOVING_SCALES if one not in left])
+    if added or last != index or operator == _ALL_PRODUCTS:
+        left += _RESCALED_BEHIND_ALONE
+    return _is_moved(flow, source, name, left)
+
+
+def _sum_passes(flow: Flow, index: int, source: str, name: str) -> bool:
+    """The same of a sum or a difference with what was dequantised: one of integers, that is multiplied."""
+    operator, inputs, _ = flow.steps[index]
+    if operator not in ("Add", "Sub") or not any(_is_of_dequantised(flow, one) for one in inputs):
+        return False
+    return _is_moved(flow, source, name, _RESCALED_BEHIND_ALONE if _with_constant(flow, index) else ())
+
+
+def _is_moved(flow: Flow, source: str, name: str, left: Collection[str]) -> bool:
+    """Whether operators that a factor goes behind make a value of another one; not those that are left, nor Concat."""
+    return source in flow.before(name, [one for one in _MOVING_SCALES if one != "Concat" and one not in left])
 
 
 def _is_converted(flow: Flow, index: int) -> bool:
@@ -665,15 +681,6 @@ def _is_converted(flow: Flow, index: int) -> bool:
     if operator in _OF_WEIGHTS:
         return len(inputs) == 2 and _is_of_dequantised(flow, inputs[0]) and _is_of_integers(flow, inputs[1])
     return operator in FACTORS and _is_linear(flow, index) and any(_is_of_integers(flow, name) for name in inputs)
-
-
-def _sum_passes(flow: Flow, index: int, source: str, name: str) -> bool:
-    """The same of a sum or a difference with what was dequantised: one of integers, that is multiplied."""
-    operator, inputs, _ = flow.steps[index]
-    if operator not in ("Add", "Sub") or not any(_is_of_dequantised(flow, one) for one in inputs):
-        return False
-    left = {"Concat", *(_RESCALED_BEHIND_ALONE if _with_constant(flow, index) else ())}
-    return source in flow.before(name, [one for one in _MOVING_SCALES if one not in left])
 
 
 def _is_of_integers(flow: Flow, name: str, left: int = 4) -> bool:
@@ -752,7 +759,7 @@ def _is_of_integers_alone(flow: Flow, zeros: str, index: int) -> bool:
     return known or (not exact and _is_multiplied(flow, given[0], reader))
 
 
-_MOVED_BEFORE = (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE)
+_MOVED_BEFORE = (*KEEPING, *_MOVING_SCALES)
 _SPREADING = "ConvTranspose"
 """The product with weights behind which runtimes multiply by whatever was multiplied by before."""
 
@@ -830,19 +837,25 @@ def _of_last_factors(flow: Flow, index: int) -> Iterator[Match]:
 
     Of open shapes no runtime joins that product with the judged operator.
     """
-    steps, shapes = list(flow.steps), dict(flow.shapes)
     _, operands, (result, *_) = flow.steps[index]
-    for name in operands if _quantises(flow) and not _has_open_dims(flow, result) else ():
+    if not _quantises(flow) or _has_open_dims(flow, result):
+        return
+    products: dict[int, tuple[str, tuple[str, ...]]] = {}
+    scales = set[str]()
+    for name in operands:
         made = flow.maker_of(flow.source(name))
         product = None if made is None or name in flow.folded else _last_factor(flow, made)
-        operator, inputs, _ = steps[product] if product is not None else ("", (), ())
-        if made is None or not operator or (product == made and operator != _ALL_PRODUCTS):  # which _makers sees
+        if made is None or product is None:
             continue
+        operator, inputs, _ = flow.steps[product]
         if operator == _ALL_PRODUCTS:  # its scale lies along the second axis, and its shape does not say so
-            operator = "Mul"
-            shapes.pop(inputs[1], None)
-        steps[made] = (operator, inputs[:2], steps[made][2])
-    if steps != flow.steps:
+            products[made] = "Mul", inputs[:2]
+            scales.add(inputs[1])
+        elif product != made:  # else _makers sees it
+            products[made] = operator, inputs[:2]
+    if products:
+        steps = [(*products.get(i, step[:2]), step[2]) for i, step in enumerate(flow.steps)]
+        shapes = {name: dims for name, dims in flow.shapes.items() if name not in scales}
         seen = replace(flow, steps=steps, shapes=shapes)
         yield from (replace(one, within=one.within or one.pattern) for one in _makers(seen, index))
 
@@ -940,7 +953,7 @@ def _is_of_dequantised(flow: Flow, name: str, kinds: Collection[str] = ()) -> bo
 
     ``kinds`` names the types that it may have been of; all, where there are none.
     """
-    for one in (name, *flow.before(name, (*KEEPING, *_RESCALED_BEHIND, *_RESCALED_BEHIND_ALONE))):
+    for one in (name, *flow.before(name, _MOVED_BEFORE)):
         operator, inputs = flow.maker(one), flow.operands(one)
         of_kind = not kinds or (bool(inputs) and flow.dtypes.get(inputs[0]) in kinds)
         if operator == _BOTH_WAYS or (operator == "DequantizeLinear" and of_kind):
@@ -1162,7 +1175,9 @@ def _averaged(flow: Flow, index: int) -> Iterator[Match]:
         return
     place = int(operands[1] in flow.folded)
     own = _judged(flow, index, [Const.ANY if i == place else X for i in range(2)])
-    if operator == "Sub" and place == 0:
+    reverses = operator == "Sub" and place == 0
+    scaled = reverses and _along_channels(flow, operands[0], result)
+    if reverses:
         clipped = ("Clip",) if _is_one_number(flow, operands[0]) else ()
         names = [result, *flow.after(result, (*_MOVING, *clipped, "Neg", *FACTORS))]
     else:
@@ -1173,10 +1188,9 @@ def _averaged(flow: Flow, index: int) -> Iterator[Match]:
         if not inputs or inputs[0] not in names:
             continue
         averages = reader in _AVERAGING and _is_kept(flow, operands[place], inputs[0], outputs[0])
-        reversed_ = operator == "Sub" and place == 0 and _along_channels(flow, operands[0], result)
-        if averages or (reversed_ and reader in _NORMALISING and _is_normalised_late(flow, inputs)):
+        if averages or (scaled and reader in _NORMALISING and _is_normalised_late(flow, inputs)):
             yield Match(Op(reader, (own,)), ADJACENT, reader, kernel=REORDERED)
-        if reversed_ and reader == "Gather" and _lies_along_channels(flow, operands[0], result):
+        if scaled and reader == "Gather" and _lies_along_channels(flow, operands[0], result):
             yield Match(Op(reader, (own,)), ADJACENT, reader, kernel=FATAL)
 
 
@@ -1185,10 +1199,14 @@ def _reversed(flow: Flow, index: int) -> Iterator[Match]:
     operator, (first, *others), (result, *_) = flow.steps[index]
     if operator != "Sub" or others[0] in flow.folded or not _quantises(flow):
         return
-    stored, (kind, *made) = first in flow.folded, (flow.maker(others[0]), *flow.operands(others[0]))
-    of_bytes = kind == "Cast" and flow.dtypes.get(made[0]) in _BYTES
-    if of_bytes if not stored else not _has_open_dims(flow, result) or not _lies_along_one(flow, first):
-        yield Match(_judged(flow, index, (Const.ANY if stored else X, X)), ADJACENT, operator, kernel=REVERSED)
+    term: Term = Const.ANY if first in flow.folded else X
+    if first in flow.folded:
+        reverses = not _has_open_dims(flow, result) or not _lies_along_one(flow, first)
+    else:
+        made = flow.operands(others[0]) if flow.maker(others[0]) == "Cast" else ()
+        reverses = any(flow.dtypes.get(name) in _BYTES for name in made)
+    if reverses:
+        yield Match(_judged(flow, index, (term, X)), ADJACENT, operator, kernel=REVERSED)
 
 
 def _has_open_dims(flow: Flow, name: str) -> bool:
@@ -1208,8 +1226,10 @@ def _is_normalised_late(flow: Flow, inputs: Sequence[str]) -> bool:
 def _lies_along_channels(flow: Flow, constant: str, result: str) -> bool:
     """Whether a constant may have several numbers, along the second axis of a result, or its only one."""
     stored, whole = flow.shapes.get(constant), flow.shapes.get(result)
-    if flow.sizes.get(flow.source(constant)) == 1 or not isinstance(stored, tuple) or not isinstance(whole, tuple):
-        return flow.sizes.get(flow.source(constant)) != 1
+    if flow.sizes.get(flow.source(constant)) == 1:
+        return False
+    if not isinstance(stored, tuple) or not isinstance(whole, tuple):
+        return True
     axis = len(whole) - len(stored) + next((i for i, dim in enumerate(stored) if dim != 1), 0)
     return axis == min(1, len(whole) - 1)
 
