@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from dataclasses import replace
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from measured_targets import nodes_alone
 from onnx import TensorProto, helper
+from onnx.parser import parse_model
 
 import minuend as mn
 from minuend import check, fix
@@ -828,6 +832,65 @@ def test_nothing_is_known_where_onnxruntime_writes_beyond_a_result(inputs, node,
         assert verdicts(text, f"onnxruntime-cpu@{release}") == (["unknown"] if corrupts else ["ok"])
     for release in ("1.20.1", "1.32.0"):
         assert verdicts(text, f"onnxruntime-cpu@{release}") == ["ok"]
+
+
+CODES = "q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)"
+MOVED = {
+    "transposed": ("t = Transpose(d)", "y = Sub(t, b)", True),
+    "two readers": ("t = Transpose(d)", "y = Sub(t, d)", True),
+    "pooled": ("t = MaxPool<kernel_shape = [1, 1]>(d)", "y = Sub(t, b)", True),
+    "all of it cut out": ("t = Slice(d, i, l)", "y = Sub(t, b)", True),
+    "moved twice": ("u = Transpose(d) t = Reshape(u, r)", "y = Sub(t, b)", True),
+    "quantised behind another": ("t = Transpose(d) k = Relu(t) e = QuantizeLinear(k, s, z)", "y = Sub(b, k)", True),
+    "quantised": ("t = Transpose(d) e = QuantizeLinear(t, s, z)", "f = DequantizeLinear(e, s, z) y = Sub(f, b)", False),
+    "two readers of what is moved": ("t = Transpose(d) k = Abs(t) l2 = Neg(t) u = Add(k, l2)", "y = Sub(u, b)", False),
+    "flattened": ("t = Flatten(d)", "y = Sub(t, b)", False),
+    "not moved": ("", "y = Sub(d, b)", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("moved", "node", "refused"), MOVED.values(), ids=MOVED)
+def test_onnxruntime_does_not_load_int8_that_is_dequantised_and_moved(moved, node, refused):
+    """From opset 21 on it puts a QuantizeLinear behind, whose zero point it says to be of another type."""
+    stored = "float s = {0.1}, int8 z = {3}, int64[1] i = {0}, int64[1] l = {4}, int64[4] r = {4, 4, 4, 4}"
+    text = f"g (float[4,4,4,4] x, float[1] b) => (float[?,?,?,?] y) <{stored}> {{ {CODES} {moved} {node} }}"
+    text = text.replace("[?,?,?,?] y", "[?,?] y") if "Flatten" in moved else text
+    fed = {"x": np.ones((4, 4, 4, 4), np.float32), "b": np.ones(1, np.float32)}
+    for opset in (20, 21):
+        model = f'<ir_version: 10, opset_import: ["" : {opset}]> {text}'
+        refuses = refused and opset == 21
+        assert verdicts(model, ONNXRUNTIME) == (["not-implemented"] if refuses else ["ok"])
+        assert verdicts(model, "onnxruntime-cpu@1.26.0") == ["ok"]
+        for one, expected in ((model, refuses), (model.replace("int8", "uint8"), False)):
+            session = functools.partial(onnxruntime.InferenceSession, parse_model(one).SerializeToString())
+            with pytest.raises(Exception, match="zero_point") if expected else contextlib.nullcontext():
+                session(providers=["CPUExecutionProvider"]).run(None, fed)
+        assert verdicts(model.replace("int8", "uint8"), ONNXRUNTIME) == ["ok"]
+
+
+BESIDES = {
+    "transposed": ("t = Transpose(y)", True),
+    "transposed and reshaped": ("u = Transpose(y) t = Reshape(u, r)", True),
+    "reshaped": ("t = Reshape(y, r)", False),
+    "another reader": ("t = Transpose(y) k = Abs(y)", False),
+    "another reader behind": ("t = Transpose(y) k = Abs(t)", False),
+}
+
+
+@pytest.mark.parametrize(("moved", "wrong"), BESIDES.values(), ids=BESIDES)
+def test_onnxruntime_quantises_an_output_that_is_transposed_and_quantised_besides(moved, wrong):
+    """The output is what the quantisation makes of it."""
+    outputs = "float[2,8] y, w" + (", k" if " k " in moved else "")
+    text = (
+        f"g (float[2,8] x, float[8] b) => ({outputs}) <float s = {{0.1}}, uint8 z = {{3}}, int64[2] r = {{4, 4}}> {{ "
+        f"y = Sub(x, b) {moved} q = QuantizeLinear(t, s, z) w = DequantizeLinear(q, s, z) }}"
+    )
+    text = f'<ir_version: 8, opset_import: ["" : 13]> {text}'
+    assert verdicts(text, ONNXRUNTIME) == (["different-numbers"] if wrong else ["ok"])
+    assert len(fix(text, ONNXRUNTIME, run=False).refused) == wrong
+    x, b = np.linspace(-2, 2, 16, dtype=np.float32).reshape(2, 8), np.full(8, 0.33, np.float32)
+    session = onnxruntime.InferenceSession(parse_model(text).SerializeToString(), providers=["CPUExecutionProvider"])
+    assert np.array_equal(session.run(["y"], {"x": x, "b": b})[0], x - b) is not wrong
 
 
 SUMS_OF_FLOAT64 = {

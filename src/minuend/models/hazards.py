@@ -7,6 +7,9 @@ signs of zero mixed up      a constant of the node is another constant, but for 
 other parameters            a scale and a bias behind a normalisation are no vectors along its last axis
 unknown parameters          the same, where their shapes do not say
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
+output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
+                            and dequantised behind it
+int8 moved                  the model moves what it dequantises from int8, and does not quantise it again at once
 """
 
 from __future__ import annotations
@@ -29,7 +32,14 @@ JOINED_LATER = "sizes joined when it runs"
 SIGNS_MIXED = "signs of zero mixed up"
 EINSUM = "behind Einsum"
 EXTREMES = "extremes of float16"
+MOVED_INT8 = "int8 moved"
+QUANTISED_OUTPUT = "output quantised"
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
+
+KINDS = frozenset(
+    {JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, QUANTISED_OUTPUT, *OTHER_PARAMETERS.values()}
+)
+"""All of them, except that a square has the name of its type behind it."""
 
 _NEUTRAL = {"Add": (0, 0), "Sub": (0,), "Mul": (1, 1), "Div": (1,)}
 """Operators of two operands: the number as the last operand, and as the first, with which the other one stays."""
@@ -45,6 +55,9 @@ _SIZED = (
 )  # fmt: skip
 """Operators that cut, join or reshape a value, or have parameters of its sizes. tract moves a cut before operators that
 broadcast, and refuses others where it cannot prove a size."""
+
+_MOVING = ("MaxPool", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+"""Operators behind which onnxruntime quantises and dequantises once more what was dequantised before them."""
 
 _WITHOUT_ZERO = frozenset(
     (*PLAIN, *ARITHMETIC, *COMPARISONS, "Cast", "Ceil", "Constant", "Floor", "Gemm", "MatMul", "Round", "Shape", "Sign",
@@ -86,6 +99,24 @@ class Hazards:
             yield EINSUM
         if not element.is_integer and any(map(self._has_double, inputs)):
             yield SIGNS_MIXED
+        if index in self._quantised_later:
+            yield QUANTISED_OUTPUT
+
+    @cached_property
+    def _quantised_later(self) -> frozenset[int]:
+        """The nodes of which comes an output that is quantised behind a Transpose, too."""
+        if not {"QuantizeLinear", "Transpose"} <= self.flow.operators:
+            return frozenset()
+        values = {
+            name for flow in (self.flow, self.flow.plain[0]) for name in flow.outputs if _is_quantised(flow, name)
+        }
+        found: set[int] = set()
+        for i in reversed(range(len(self.flow.steps))):
+            _, inputs, outputs = self.flow.steps[i]
+            if not values.isdisjoint(outputs):
+                found.add(i)
+                values.update(inputs)
+        return frozenset(found)
 
     @cached_property
     def _joined_later(self) -> frozenset[int]:
@@ -176,6 +207,60 @@ def has_extremes_of_float16(flows: Collection[Flow]) -> bool:
         for operator, inputs, outputs in flow.steps
         if outputs
     )
+
+
+def moves_int8(flows: Collection[Flow]) -> bool:
+    """Whether a model dequantises int8 with one zero point, moves the result, and does not quantise it at the end.
+
+    >>> steps = [("DequantizeLinear", ("q", "s", "z"), ("d",)), ("Transpose", ("d",), ("t",))]
+    >>> [moves_int8([Flow([*steps, (reader, ("t",), ("y",))], ("s", "z"), {"q": "int8"}, ("y",), sizes={"z": 1})])
+    ...  for reader in ("Relu", "QuantizeLinear")]
+    [True, False]
+    """
+    quantised = [flow for flow in flows if "DequantizeLinear" in flow.operators]
+    # onnxruntime joins equal nodes before, and keeps some that change nothing: as the model has them, or as joined.
+    return any(_moves_int8(one) for flow in quantised for one in (flow, flow.plain[0]))
+
+
+def _moves_int8(flow: Flow) -> bool:
+    dequantised = [
+        (inputs, outputs)
+        for operator, inputs, outputs in flow.steps
+        if operator == "DequantizeLinear" and len(inputs) > 2 and flow.dtypes.get(inputs[0], "int8") == "int8"
+    ]
+    return any(
+        _is_moved(flow, reader)
+        for (value, _, zero), outputs in dequantised
+        if value not in flow.folded and zero in flow.folded and flow.sizes.get(zero, 1) == 1
+        for reader in flow.readers_of(outputs[0])
+    )
+
+
+def _is_quantised(flow: Flow, output: str) -> bool:
+    """Whether an output has one reader, Transpose, and what this makes of it is quantised and dequantised alone."""
+    readers = flow.readers_of(output)
+    if [flow.steps[i][0] for i in readers] != ["Transpose"]:
+        return False
+    while len(readers) == 1 and flow.steps[readers[0]][0] in _MOVING:
+        (name, *_) = flow.steps[readers[0]][2]
+        readers = () if name in flow.outputs else flow.readers_of(name)
+    made = [flow.steps[i][2][0] for i in readers if flow.steps[i][0] == "QuantizeLinear"]
+    return len(made) == len(readers) and any("DequantizeLinear" in flow.readers(name) for name in made)
+
+
+def _is_moved(flow: Flow, index: int) -> bool:
+    """Whether a node moves values that one node alone reads, and no node quantises them at once."""
+    moved = 0
+    while flow.steps[index][0] in _MOVING:
+        name = flow.steps[index][2][0]
+        readers = flow.readers_of(name)
+        if len(readers) + (name in flow.outputs) != 1:
+            break
+        moved += 1
+        if not readers:
+            break
+        index = readers[0]
+    return moved > 0 and flow.steps[index][0] != "QuantizeLinear"
 
 
 def _may_widen(flow: Flow, names: Sequence[str]) -> bool:

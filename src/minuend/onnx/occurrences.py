@@ -23,7 +23,7 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
-from minuend.models.hazards import EXTREMES, Hazards, has_extremes_of_float16
+from minuend.models.hazards import EXTREMES, MOVED_INT8, Hazards, has_extremes_of_float16, moves_int8
 from minuend.models.matching import matches
 from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
@@ -39,7 +39,7 @@ from minuend.onnx.graphs import declared, faults
 from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.inference import Inference
 from minuend.onnx.graphs.nesting import filled_in, graphs
-from minuend.onnx.graphs.scope import MAIN, functions, shape_of
+from minuend.onnx.graphs.scope import MAIN, functions, model_opsets, shape_of
 from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
@@ -122,6 +122,8 @@ def _analysed(
         violations |= {SUMS_OF_FLOAT64}
     if has_extremes_of_float16(flows.values()):
         violations |= {EXTREMES}
+    if model_opsets(model.proto).get("", 0) > 20 and moves_int8(flows.values()):
+        violations |= {MOVED_INT8}
     names = declared.names_of_dims(model.proto)
 
     def known_flow(scope: Scope) -> Flow:

@@ -57,7 +57,8 @@ class Quirks:
         :mod:`minuend.onnx.graphs.normalising`, or
             a way to store constants, of :mod:`minuend.onnx.documents.constant_storage`, or two constants of a type →
             the verdict on such a model, and why.
-        strict_before: a kind among those → the release from which on models of it are judged as others.
+        strict_since, strict_before: a kind among those → the first release of which that is so, and the first one after
+            these.
         local_functions: whether it reads ONNX models with local functions.
         arrays: whether it is queried with bare arrays, for it reads no model files.
         instead: of such a one: what to do with a model, in a sentence without a full stop.
@@ -93,6 +94,7 @@ class Quirks:
 
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
     strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    strict_since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     strict_before: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     local_functions: bool = True
     arrays: bool = False
@@ -127,7 +129,11 @@ class Quirks:
         [True, False]
         """
         known = _parts(release)
-        return {kind: one for kind, one in self.strict.items() if known < self.strict_before.get(kind, (math.inf,))}
+        return {
+            kind: one
+            for kind, one in self.strict.items()
+            if self.strict_since.get(kind, ()) <= known < self.strict_before.get(kind, (math.inf,))
+        }
 
     def reads(self, operators: Iterable[str], release: str) -> bool:
         """Whether a release reads all of some operators.

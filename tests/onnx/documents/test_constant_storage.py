@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from minuend import check, fix
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError
-from minuend.models.hazards import EINSUM, EXTREMES, JOINED_LATER, OTHER_PARAMETERS, SIGNS_MIXED, SQUARE
+from minuend.models import hazards
 from minuend.models.sums import SUMS_OF_FLOAT64
 from minuend.onnx.documents import constant_storage, tensors
 from minuend.onnx.graphs import declared
@@ -183,9 +183,9 @@ def test_every_way_of_an_adapter_is_one() -> None:
     broken = {"twice", "unimported", "unsorted", "captured", "unknown", "shadowed"}
     kinds = [found for i in TensorProto.DataType.values() if (found := tensors.data_type(i)) is not None and found.name]
     forms = [(f"{one.name} in {one.field}", f"no {one.name}", f"two constants of {one.name}") for one in kinds]
-    squares = {SQUARE + one.name for one in kinds}
+    squares = {hazards.SQUARE + one.name for one in kinds}
     ways = {way for form in forms for way in form} | set(tensors.CONSTANTS)
     known = ways | broken | declared.DECLARED.keys() | squares | {declared.MAY_DIFFER, declared.NOT_KNOWN}
-    known |= {SUMS_OF_FLOAT64, EINSUM, EXTREMES, JOINED_LATER, SIGNS_MIXED, *OTHER_PARAMETERS.values()}
+    known |= {SUMS_OF_FLOAT64, *hazards.KINDS}
     for name in adapters():
         assert {way.removeprefix(constant_storage.OPERAND) for way in quirks(name).strict} <= known

@@ -27,11 +27,22 @@ STRICT = {
         "unknown",
         "before 1.20.1, onnxruntime writes beyond the result of Max and Min of float16 of unequal shapes; update it",
     ),
+    "output quantised": (
+        "different-numbers",
+        "onnxruntime quantises an output that is transposed and quantised besides; set ORT_DISABLE_ALL",
+    ),
+    "int8 moved": (
+        "not-implemented",
+        "from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; set ORT_DISABLE_ALL",
+    ),
 }
-"""What it does not take of a model: the verdict, and why."""
+"""What it does not take of a model: the verdict, and why. Behind DequantizeLinear-21 and Transpose or the like it puts
+QuantizeLinear of the same zero point, and says that this is of another type; 1.26.0 and opset 20 are fine. It moves
+QuantizeLinear before a Transpose, and hands out what is quantised: from 1.20.1 to 1.32.0, with any optimizer off."""
 
+STRICT_SINCE = {"int8 moved": (1, 27)}
 STRICT_BEFORE = {"extremes of float16": (1, 20, 1)}
-"""The release from which on it takes what it did not. With opset 12 or newer, 1.15.0 to 1.19.2 end with "corrupted top
+"""The releases between which it does not take that. With opset 12 or newer, 1.15.0 to 1.19.2 end with "corrupted top
 size" where each result has memory of its own, and change results of other nodes where not: a subtraction's, for one."""
 
 BFLOAT16_OUT = False

@@ -21,8 +21,19 @@ RULES = None
 
 STRICT = {
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+    "output quantised": (
+        "different-numbers",
+        "onnxruntime quantises an output that is transposed and quantised besides; disable optimizations",
+    ),
+    "int8 moved": (
+        "not-implemented",
+        "from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; disable optimizations",
+    ),
 }
 """What it does not take of a model: the verdict, and why."""
+
+STRICT_SINCE = {"int8 moved": (1, 27)}
+"""The release from which on it does not take that."""
 
 BFLOAT16_OUT = False
 NARROW_CONSTANTS = "as values"
