@@ -676,28 +676,54 @@ def of_open_inputs(drawn: Drawn) -> Drawn:
 
 
 def that_quantises(drawn: Drawn, source: np.random.Generator) -> Drawn:
-    """Return the graph with a quantisation: of some of its inputs of float32, or else of a value of its own."""
+    """Return the graph with quantisations: of some of its values of float32, or else of one that is put beside it."""
     model = ModelProto()
     model.CopyFrom(drawn.model)
     graph, inputs = model.graph, list(drawn.inputs)
-    taken = [one.name for one in inputs if one.dtype == "float32" and source.random() < 0.25]
-    if not taken:
-        inputs.append(Value("quantised", "float32", (2, 3)))
+    made = {name for node in graph.node for name in node.output}
+    given = [one for one in inputs if one.dtype == "float32" and source.random() < 0.25]
+    within = [one for one in drawn.values if one.dtype == "float32" and one.name in made and source.random() < 0.1]
+    if not (taken := [*given, *within]):
+        taken = [Value("quantised", "float32", (2, 3))]
+        inputs += taken
         graph.input.append(helper.make_tensor_value_info("quantised", data_number("float32"), [2, 3]))
         graph.output.append(helper.make_tensor_value_info("quantised_float", data_number("float32"), [2, 3]))
-    stored = [("quantised_scale", np.float32(0.05)), ("quantised_zero", np.uint8(7))]
-    graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(one), name) for name, one in stored)
-    nodes = []
-    for name in taken or ["quantised"]:
-        for node in graph.node:
-            node.input[:] = [f"{name}_float" if one == name else one for one in node.input]
-        ends = ([name, f"{name}_codes"], [f"{name}_codes", f"{name}_float"])
-        for operator, (given, made) in zip(("QuantizeLinear", "DequantizeLinear"), ends, strict=True):
-            nodes.append(helper.make_node(operator, [given, *(one for one, _ in stored)], [made]))
-    nodes += graph.node
+    before = {one.name: _there_and_back(one, model, source) for one in taken}
+    nodes = [node for one in taken if one.name not in made for node in before[one.name]]
+    for node in graph.node:
+        node.input[:] = [f"{one}_float" if one in before else one for one in node.input]
+        nodes += [node, *(more for name in node.output for more in before.get(name, ()))]
+    copied = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
-    graph.node.extend(nodes)
+    graph.node.extend(copied)
     return replace(drawn, model=model, inputs=inputs)
+
+
+_CODES = ("uint8", "uint8", "int8", "int8", "uint16", "int16")
+_SINCE_21 = {"uint16", "int16"}
+
+
+def _there_and_back(value: Value, model: ModelProto, source: np.random.Generator) -> list[NodeProto]:
+    """The nodes that quantise a value and convert it back: of one scale, or of one for each channel."""
+    (opset,) = (one.version for one in model.opset_import if not one.domain)
+    dtype = str(source.choice([one for one in _CODES if opset >= 21 or one not in _SINCE_21]))
+    per_axis = opset >= 13 and len(value.shape) > 1 and source.random() < 0.25
+    length = (value.shape[1],) if per_axis else ()
+    scale = np.full(length, source.choice([0.05, 0.0173, 0.5]), np.float32) * (1 + np.arange(*length or (1,)) / 8)
+    zero = np.full(length, source.choice([0, 7, 0 if dtype.startswith("int") else 128]), dtype)
+    stored = {"scale": scale.astype(np.float32).reshape(length), "zero": zero}
+    if dtype == "uint8" and not zero.any() and source.random() < 0.5:
+        del stored["zero"]
+    names = [f"{value.name}_{one}" for one in stored]
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(one, name) for one, name in zip(stored.values(), names, strict=True)
+    )
+    ends = ([value.name, f"{value.name}_codes"], [f"{value.name}_codes", f"{value.name}_float"])
+    axis: dict[str, Any] = {"axis": 1} if per_axis else {}
+    return [
+        helper.make_node(operator, [given, *names], [made], **axis)
+        for operator, (given, made) in zip(("QuantizeLinear", "DequantizeLinear"), ends, strict=True)
+    ]
 
 
 @functools.cache

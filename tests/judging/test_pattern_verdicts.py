@@ -868,6 +868,82 @@ def test_onnxruntime_does_not_load_int8_that_is_dequantised_and_moved(moved, nod
         assert verdicts(model.replace("int8", "uint8"), ONNXRUNTIME) == ["ok"]
 
 
+GROUPED = {
+    "subtracted from it": ("2,4,3,8", "y = Sub(n, b)", "not-implemented"),
+    "what is computed": ("2,4,3,8", "o = Exp(b) y = Sub(n, o)", "not-implemented"),
+    "it is subtracted": ("2,4,3,8", "y = Sub(b, n)", "ok"),
+    "open shapes": ("m,4,h,8", "y = Sub(n, b)", "different-numbers"),
+    "two readers": ("2,4,3,8", "d = Sub(n, b) o = Relu(n) y = Max(d, o)", "not-implemented"),
+    "another operator between": ("2,4,3,8", "o = Relu(n) y = Sub(o, b)", "ok"),
+}
+
+
+@pytest.mark.parametrize(("dims", "body", "verdict"), GROUPED.values(), ids=GROUPED)
+def test_openvino_dies_of_what_is_subtracted_from_a_normalisation_by_groups(dims, body, verdict):
+    """So do 2024.6 and 2025.4: a post-op of the normalisation, whose second operand is not there."""
+    stored = "float[4] w = {1.1, 0.3, 0.7, 1.3}, float[4] c = {0.1, 0.2, 0.3, 0.4}"
+    text = f"""<ir_version: 10, opset_import: ["" : 21]> g (float[{dims}] x, float[{dims}] b) => (float[{dims}] y)
+        <{stored}> {{ n = GroupNormalization<num_groups = 2>(x, w, c) {body} }}"""
+    found = check(text, OPENVINO, hint="f32").findings[-1]
+    assert found.verdict == verdict or (verdict == "ok" and found.severity == "sign-of-zero")
+    fed = [(name, TYPES["float32"], np.ones((2, 4, 3, 8), np.float32).view(np.uint32)) for name in "xb"]
+    with Runtime("openvino-cpu") as runtime:
+        answer = runtime.query("onnx", parse_model(text).SerializeToString(), b"", fed, "f32")
+    assert isinstance(answer, Refused) is (verdict == "not-implemented")
+
+
+NORMALISED_OPEN = {
+    "from a number": ("m,8", "y = Sub(k, n)", "n = LayerNormalization(x, w)", True),
+    "a number from it": ("m,8", "y = Sub(n, k)", "n = LayerNormalization(x, w)", True),
+    "one axis": ("m", "y = Sub(k, n)", "n = LayerNormalization(x, w)", True),
+    "three axes": ("m,t,8", "y = Sub(k, n)", "n = LayerNormalization(x, w)", False),
+    "one axis with a bias": ("8", "y = Sub(n, b)", "n = LayerNormalization(x, w, c)", True),
+    "two axes with a bias": ("4,8", "y = Sub(n, b)", "n = LayerNormalization(x, w, c)", False),
+    "from a value, by groups": ("2,8,4", "y = Sub(b, n)", "n = GroupNormalization<num_groups = 2>(x, w, c)", True),
+    "a value from it, by groups": ("2,8,4", "y = Sub(n, b)", "n = GroupNormalization<num_groups = 2>(x, w, c)", True),
+}
+
+
+@pytest.mark.parametrize(("dims", "body", "maker", "fused"), NORMALISED_OPEN.values(), ids=NORMALISED_OPEN)
+def test_the_factor_of_a_normalisation_comes_last_in_a_graph_that_quantises(dims, body, maker, fused):
+    """Constants are added before it, as before a product that the model states."""
+    stored = "float[8] w = {1.1, 0.3, 0.7, 1.3, 0.9, 1.7, 0.6, 1.9}, float[8] c = {3.1, 5.2, 7.3, 9.4, 1, 2, 3, 4}"
+    text = f"""<ir_version: 10, opset_import: ["" : 21]> g (float[{dims}] x, float[{dims}] b) => (float[{dims}] y, q)
+        <{stored}, float k = {{1.7}}, float s = {{0.1}}, uint8 z = {{3}}>
+        {{ {maker} {body} q = QuantizeLinear(x, s, z) }}"""
+    if "(b" not in body and ", b" not in body:
+        text = text.replace(f", float[{dims}] b)", ")")
+    found = check(text, OPENVINO, hint="f32").findings[-1]
+    assert (found.severity == "numbers") is fused
+    source = np.random.default_rng(0)
+    shape = tuple({"m": 8 if dims == "m" else 4, "t": 3}.get(dim) or int(dim) for dim in dims.split(","))
+    fed = [source.standard_normal(shape).astype(np.float32) for _ in parse_model(text).graph.input]
+    between = text.replace("n =", "o =").replace(body, f"n = Max(o, o) {body}")
+    assert np.array_equal(on_openvino(text, *fed), on_openvino(between, *fed)) is not fused
+
+
+HANDED_OUT = {
+    "an output": ("x", "uint16", "y, d", True),
+    "of int16": ("x", "int16", "y, d", True),
+    "8 bits": ("x", "uint8", "y, d", False),
+    "moved": ("x", "uint16", "y, moved", False),
+    "no input": ("made", "uint16", "y, d", False),
+}
+
+
+@pytest.mark.parametrize(("given", "dtype", "outputs", "refused"), HANDED_OUT.values(), ids=HANDED_OUT)
+def test_openvino_refuses_an_input_that_is_quantised_to_16_bits_and_handed_out(given, dtype, outputs, refused):
+    """It takes the quantisation away, and an output that is an input is left."""
+    text = f"""<ir_version: 10, opset_import: ["" : 21]>
+        g (float[2,8] x, float[8] b) => ({outputs}) <float s = {{0.1}}, {dtype} z = {{3}}> {{ y = Sub(x, b)
+        made = Relu(x) q = QuantizeLinear({given}, s, z) d = DequantizeLinear(q, s, z) moved = Transpose(d) }}"""
+    assert verdicts(text, OPENVINO) == (["not-implemented"] if refused else ["ok"])
+    assert verdicts(text, "openvino-cpu@2026.0.0") == ["ok"]
+    core = pytest.importorskip("openvino").Core()
+    with pytest.raises(RuntimeError, match="FQ stripping") if refused else contextlib.nullcontext():
+        core.compile_model(core.read_model(parse_model(text).SerializeToString()), "CPU")
+
+
 BESIDES = {
     "transposed": ("t = Transpose(y)", True),
     "transposed and reshaped": ("u = Transpose(y) t = Reshape(u, r)", True),

@@ -312,14 +312,19 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
         return _of_quantised(occurrence, match) if quantised else {}
     found = target.table.find(match, node.a.dtype, occurrence.dynamic, hint)
     if found is not None and occurrence.made_of_open and not occurrence.dynamic:
-        found = joined(found, target.table.find(match, node.a.dtype, True, hint) or {})
+        found = _joined(found, target.table.find(match, node.a.dtype, True, hint))
     if found is not None and quirks(target.runtime).swaps_zeros and _is_extreme(occurrence, node, match):
         found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
     unknown = any(one.shape is None for one in node.operands)
     if found is None or not occurrence.dynamic or not (quantised or shifted or unknown):
         return found
-    return joined(found, target.table.find(match, node.a.dtype, False, hint) or {})
+    return _joined(found, target.table.find(match, node.a.dtype, False, hint))
+
+
+def _joined(one: Answers, other: Answers | None) -> Answers | None:
+    """Join answers of two cases of which a node may be either; ``None`` where one was not measured."""
+    return None if other is None else joined(one, other)
 
 
 def _is_extreme(occurrence: Occurrence, node: Node, match: Match) -> bool:

@@ -9,6 +9,7 @@ unknown parameters          the same, where their shapes do not say
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
                             and dequantised behind it
+input in 16 bits            the model quantises an input to 16 bits, and an output is what this is converted back to
 int8 moved                  the model moves what it dequantises from int8, and does not quantise it again at once
 """
 
@@ -33,12 +34,14 @@ SIGNS_MIXED = "signs of zero mixed up"
 EINSUM = "behind Einsum"
 EXTREMES = "extremes of float16"
 MOVED_INT8 = "int8 moved"
+INPUT_IN_16_BITS = "input in 16 bits"
 QUANTISED_OUTPUT = "output quantised"
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
-KINDS = frozenset(
-    {JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, QUANTISED_OUTPUT, *OTHER_PARAMETERS.values()}
-)
+KINDS = frozenset((
+    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT,
+    *OTHER_PARAMETERS.values(),
+))  # fmt: skip
 """All of them, except that a square has the name of its type behind it."""
 
 _NEUTRAL = {"Add": (0, 0), "Sub": (0,), "Mul": (1, 1), "Div": (1,)}
@@ -191,6 +194,16 @@ class Hazards:
         return any(operator and operator not in _WITHOUT_ZERO for operator, _, _ in self.flow.steps)
 
 
+def kinds_of_model(flows: Collection[Flow], opset: int) -> Iterator[str]:
+    """Yield the kinds of a whole model, whose nodes of ONNX's own domain are of an opset."""
+    if has_extremes_of_float16(flows):
+        yield EXTREMES
+    if hands_out_16_bits(flows):
+        yield INPUT_IN_16_BITS
+    if opset > 20 and moves_int8(flows):
+        yield MOVED_INT8
+
+
 def has_extremes_of_float16(flows: Collection[Flow]) -> bool:
     """Whether a model has a Max or Min of float16 whose operands may have other shapes, one element aside.
 
@@ -209,6 +222,30 @@ def has_extremes_of_float16(flows: Collection[Flow]) -> bool:
     )
 
 
+def hands_out_16_bits(flows: Collection[Flow]) -> bool:
+    """Whether a model quantises an input to 16 bits, and hands out what this is converted back to.
+
+    >>> steps = [("QuantizeLinear", ("x", "s", "z"), ("q",)), ("DequantizeLinear", ("q", "s", "z"), ("y",))]
+    >>> [hands_out_16_bits([Flow(steps, ("s", "z"), {"q": dtype}, ("y",))]) for dtype in ("int16", "int8")]
+    [True, False]
+    """
+    return any(_hands_out_16_bits(flow) for flow in flows if "DequantizeLinear" in flow.operators)
+
+
+def _hands_out_16_bits(flow: Flow) -> bool:
+    made = {name for _, _, outputs in flow.steps for name in outputs}
+    whole = [step for step in flow.steps if step[1] and step[2]]  # nodes of a model that is not valid can lack them
+    codes = {
+        outputs[0]
+        for operator, inputs, outputs in whole
+        if operator == "QuantizeLinear" and inputs[0] not in made and flow.dtypes.get(outputs[0]) in ("int16", "uint16")
+    }
+    return any(
+        operator == "DequantizeLinear" and inputs[0] in codes and outputs[0] in flow.outputs
+        for operator, inputs, outputs in whole
+    )
+
+
 def moves_int8(flows: Collection[Flow]) -> bool:
     """Whether a model dequantises int8 with one zero point, moves the result, and does not quantise it at the end.
 
@@ -224,43 +261,52 @@ def moves_int8(flows: Collection[Flow]) -> bool:
 
 def _moves_int8(flow: Flow) -> bool:
     dequantised = [
-        (inputs, outputs)
+        (inputs[0], inputs[2], outputs[0])
         for operator, inputs, outputs in flow.steps
-        if operator == "DequantizeLinear" and len(inputs) > 2 and flow.dtypes.get(inputs[0], "int8") == "int8"
+        if operator == "DequantizeLinear" and len(inputs) > 2 and outputs
     ]
     return any(
-        _is_moved(flow, reader)
-        for (value, _, zero), outputs in dequantised
-        if value not in flow.folded and zero in flow.folded and flow.sizes.get(zero, 1) == 1
-        for reader in flow.readers_of(outputs[0])
+        _is_moved(flow, made)
+        for value, zero, made in dequantised
+        if flow.dtypes.get(value, "int8") == "int8" and value not in flow.folded
+        if zero in flow.folded and flow.sizes.get(zero, 1) == 1
     )
+
+
+def _is_moved(flow: Flow, name: str) -> bool:
+    """Whether a reader of a value moves it, and what one node alone reads of that is not quantised at once."""
+    for reader in flow.readers_of(name):
+        *moved, end = _moved(flow, reader)
+        if moved and (end is None or flow.steps[end][0] != "QuantizeLinear"):
+            return True
+    return False
+
+
+def _moved(flow: Flow, index: int) -> Iterator[int | None]:
+    """Yield a node, and what alone reads its result while it moves that; the last one is ``None`` for an output."""
+    while True:
+        yield index
+        operator, _, outputs = flow.steps[index]
+        readers = flow.readers_of(outputs[0]) if outputs and operator in _MOVING else ()
+        if not readers and outputs and operator in _MOVING and outputs[0] in flow.outputs:
+            yield None
+        if len(readers) != 1 or outputs[0] in flow.outputs or readers[0] <= index:
+            return
+        index = readers[0]
 
 
 def _is_quantised(flow: Flow, output: str) -> bool:
     """Whether an output has one reader, Transpose, and what this makes of it is quantised and dequantised alone."""
     readers = flow.readers_of(output)
-    if [flow.steps[i][0] for i in readers] != ["Transpose"]:
+    if len(readers) != 1 or flow.steps[readers[0]][0] != "Transpose":
         return False
-    while len(readers) == 1 and flow.steps[readers[0]][0] in _MOVING:
-        (name, *_) = flow.steps[readers[0]][2]
-        readers = () if name in flow.outputs else flow.readers_of(name)
-    made = [flow.steps[i][2][0] for i in readers if flow.steps[i][0] == "QuantizeLinear"]
-    return len(made) == len(readers) and any("DequantizeLinear" in flow.readers(name) for name in made)
-
-
-def _is_moved(flow: Flow, index: int) -> bool:
-    """Whether a node moves values that one node alone reads, and no node quantises them at once."""
-    moved = 0
-    while flow.steps[index][0] in _MOVING:
-        name = flow.steps[index][2][0]
-        readers = flow.readers_of(name)
-        if len(readers) + (name in flow.outputs) != 1:
-            break
-        moved += 1
-        if not readers:
-            break
-        index = readers[0]
-    return moved > 0 and flow.steps[index][0] != "QuantizeLinear"
+    *_, last = _moved(flow, readers[0])
+    ends: tuple[int, ...] = (last,) if last is not None and flow.steps[last][0] == "QuantizeLinear" else ()
+    if not ends and last is not None and flow.steps[last][0] in _MOVING:
+        (name, *_) = flow.steps[last][2]
+        ends = () if name in flow.outputs else tuple(flow.readers_of(name))
+    made = [flow.steps[i][2][0] for i in ends if flow.steps[i][0] == "QuantizeLinear" and flow.steps[i][2]]
+    return len(made) == len(ends) and any("DequantizeLinear" in flow.readers(name) for name in made)
 
 
 def _may_widen(flow: Flow, names: Sequence[str]) -> bool:

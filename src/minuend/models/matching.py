@@ -199,6 +199,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
         _quantised,
         _averaged,
         _reversed,
+        _grouped,
         _in_one_kernel,
     )
     parts = (_makers, _readers, _results, _unpacked) if both else every
@@ -282,22 +283,27 @@ _IN_PARTS = ("LayerNormalization", "ConvTranspose")
 def _of_last_part(flow: Flow, index: int, place: int, form: str, source: str, within: Op) -> Iterator[Match]:
     """The patterns of the product or the sum that an operator ends with.
 
-    Of four axes and more a product alone is a part of what comes before.
+    Of four axes and more a product alone is a part of what comes before. Where a graph quantises, a bias is added
+    before the product, and of one axis that ends the operator.
     """
     made = flow.maker_of(source)
     assert made is not None
     own, inputs, outputs = flow.steps[made]
     summed = len(inputs) > 2 and bool(inputs[2]) and not _holds_zeros(flow, inputs[2])
-    operator, reads = ("Add", (inputs[0], inputs[2])) if summed else ("Mul", inputs[:2])
     dims = flow.shapes.get(source)
-    if not summed and (len(inputs) < 2 or not _LAST_PARTS[own] or (isinstance(dims, tuple) and len(dims) > 3)):
-        return
-    stands, factors = _stands(flow, source, operator, form, ()), _magnitudes(flow, operator, reads)
-    for terms in _others(flow, index, operator, place):
-        for given in _given(flow, operator, reads):
-            maker = _adjacent(flow, operator, reads, outputs, (X, *given[1:]))
-            pattern = _judged(flow, index, _put(terms, place, maker))
-            yield Match(pattern, stands, operator, factors=factors, within=within)
+    axes = len(dims) if isinstance(dims, tuple) else None
+    parts: list[tuple[str, tuple[str, ...]]] = [("Add", (inputs[0], inputs[2]))] if summed else []
+    if len(inputs) > 1 and _LAST_PARTS[own] and (axes in (None, 1) and _quantises(flow) if summed else (axes or 0) < 4):
+        parts.append(("Mul", inputs[:2]))
+    for operator, reads in parts:
+        stands, factors = _stands(flow, source, operator, form, ()), _magnitudes(flow, operator, reads)
+        along = operator == "Mul" and _along_channels(flow, inputs[1], source)
+        levels = _levels_of(flow, source, operator) if along else ""
+        for terms in _others(flow, index, operator, place):
+            for given in _given(flow, operator, reads):
+                maker = _adjacent(flow, operator, reads, outputs, (X, *given[1:]))
+                pattern = _judged(flow, index, _put(terms, place, maker))
+                yield Match(pattern, stands, operator, factors=factors, quantised=levels, within=within)
 
 
 _ALL_PRODUCTS = "BatchNormalization"
@@ -1207,6 +1213,22 @@ def _reversed(flow: Flow, index: int) -> Iterator[Match]:
         reverses = any(flow.dtypes.get(name) in _BYTES for name in made)
     if reverses:
         yield Match(_judged(flow, index, (term, X)), ADJACENT, operator, kernel=REVERSED)
+
+
+def _grouped(flow: Flow, index: int) -> Iterator[Match]:
+    """What is subtracted from a normalisation by groups: of known shapes it ends the process of runtimes that compute
+    both at once; where the graph quantises, the parts of the normalisation are joined with either operand.
+    """
+    operator, operands, _ = flow.steps[index]
+    quantises = _quantises(flow)
+    for place, name in enumerate(operands if operator == "Sub" else ()):
+        maker, inputs = flow.maker(name), flow.operands(name)
+        known = bool(inputs) and not _has_open_dims(flow, inputs[0])
+        if maker != "GroupNormalization" or not known or any(one in flow.folded for one in operands):
+            continue
+        if quantises or place == 0:
+            terms = (Op(maker, (X,)), X) if place == 0 else (X, Op(maker, (X,)))
+            yield Match(_judged(flow, index, terms), ADJACENT, maker, kernel=REORDERED if quantises else FATAL)
 
 
 def _has_open_dims(flow: Flow, name: str) -> bool:

@@ -23,7 +23,7 @@ from onnx.helper import get_attribute_value
 from minuend.errors import SpecError, Unsupported
 from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
-from minuend.models.hazards import EXTREMES, MOVED_INT8, Hazards, has_extremes_of_float16, moves_int8
+from minuend.models.hazards import Hazards, kinds_of_model
 from minuend.models.matching import matches
 from minuend.models.occurrences import Array, Occurrence, constants_of, typed
 from minuend.models.purpose import purpose_of
@@ -120,10 +120,7 @@ def _analysed(
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
-    if has_extremes_of_float16(flows.values()):
-        violations |= {EXTREMES}
-    if model_opsets(model.proto).get("", 0) > 20 and moves_int8(flows.values()):
-        violations |= {MOVED_INT8}
+    violations |= set(kinds_of_model(flows.values(), model_opsets(model.proto).get("", 0)))
     names = declared.names_of_dims(model.proto)
 
     def known_flow(scope: Scope) -> Flow:

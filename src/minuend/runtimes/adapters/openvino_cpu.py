@@ -68,11 +68,18 @@ STRICT = {
         "not-implemented",
         "openvino never ends loading a sum of float64 constants that is added to another, or less another; store it",
     ),
+    "input in 16 bits": (
+        "not-implemented",
+        "from 2026.1 on, openvino refuses an output that is an input, quantised to 16 bits: FQ stripping failed",
+    ),
     "no uint32": ("unknown", f"some releases of openvino refuse uint32 without elements; {_RAW}"),
 }
 """Rules that models break, and ways to store constants that it does not read: the verdict, and why. uint32 in
 uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 2025.4.1 refuses it in a Constant. Sums of
 float64: 2024.6.0 refuses the model (AddAddFusion: cannot constant fold), 2025.4.1 and 2026.4.1 load it for ever."""
+STRICT_SINCE = {"input in 16 bits": (2026, 1)}
+"""The release from which on it does not take that: it takes quantisations to 16 bits away, and nothing is left here."""
+
 LOCAL_FUNCTIONS = False
 SHARES = ("float16", "bfloat16", "float32", "float64")
 """A kernel is found by a hash of what it computes (:mod:`minuend.runtimes.hashed_scalars`): ``x - (-18)`` and
