@@ -37,6 +37,8 @@ BROKEN = {  # nodes after a Sub of two float[2,3], and what is said of them
 PASSED = (
     "z = Relu(d)",
     "z = Crop <border = [0, 0, 0, 0]> (d)",  # onnxruntime has it, of a version 1 that ONNX took back
+    "z = LayerNormalization <axis = -1> (d, x)",  # as onnxruntime's optimisers write it below opset 17
+    "z = SimplifiedLayerNormalization <axis = -1, epsilon = 0.00001, stash_type = 1> (d, x)",
     "z = own.Anything <k = 3> (d, d)",
     "z = com.microsoft.Gelu(d)",
     "z = f.Reluu(d)",
