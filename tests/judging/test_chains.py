@@ -966,3 +966,42 @@ def test_a_sum_with_what_was_dequantised_is_multiplied_behind_what_moves_it_on_o
     assert (verdict(protos[0]) != "ok") is different
     x = np.abs(np.random.default_rng(0).standard_normal((2, 8, 6, 6))).astype(np.float32)
     assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
+
+
+ONES, ONE_TO_EIGHT = "{1, 1, 1, 1, 1, 1, 1, 1}", "{1, 2, 3, 4, 5, 6, 7, 8}"
+PARAMETERS = {  # inputs and constants of a normalisation, and what is done with what it divides
+    "a scale of ones, a bias of zeros": (
+        "", f"float[8] w = {ONES}, float[8] b = {{0, 0, 0, 0, 0, 0, 0, 0}}", "t = Mul(q, w) y = Add(t, b)"
+    ),
+    "a scale of ones behind an Identity": (
+        "", f"float[8] w = {ONES}, float[8] b = {ONE_TO_EIGHT}", "i = Identity(q) t = Mul(i, w) y = Add(t, b)"
+    ),
+    "inputs": (", float[8] w, float[8] b", "", "t = Mul(q, w) y = Add(t, b)"),
+    "a computed scale": (
+        ", float[8] w", f"float[8] b = {ONE_TO_EIGHT}", "r = Exp(w) t = Mul(q, r) y = Add(t, b)"
+    ),
+    "one element": ("", "float[1] w = {1.5}, float[1] b = {0.3}", "t = Mul(q, w) y = Add(t, b)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "stored", "end"), PARAMETERS.values(), ids=PARAMETERS)
+def test_onnxruntime_makes_one_node_of_a_normalisation_whatever_its_parameters_are(given, stored, end):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    constants = ", ".join(filter(None, [stored, "float two = {2}, float e = {0.00001}"]))
+    proto = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[2,5,8] x{given}) => (float[2,5,8] y) <{constants}> {{
+        m = ReduceMean <axes = [-1]> (x) d = Sub(x, m) p = Pow(d, two) v = ReduceMean <axes = [-1]> (p)
+        a = Add(v, e) s = Sqrt(a) q = Div(d, s) {end} }}"""
+    )
+    source = np.random.default_rng(0)
+    fed = {
+        value.name: source.standard_normal([dim.dim_value for dim in value.type.tensor_type.shape.dim], np.float32)
+        for value in proto.graph.input
+    }
+    found = []
+    for level in ("ORT_ENABLE_ALL", "ORT_DISABLE_ALL"):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+        found.append(onnxruntime.InferenceSession(proto.SerializeToString(), options).run(None, fed)[0])
+    assert (found[0] != found[1]).any()
+    assert verdict(proto, ONNXRUNTIME) == "different-numbers"

@@ -40,15 +40,53 @@ def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> I
         yield Softmax()
 
 
+def as_written(flow: Flow, index: int) -> Iterable[Normalisation]:
+    """Return the normalisations that a subtraction is part of as its model has them: a scale of 1 is one, too.
+
+    >>> steps = [("ReduceMean", ("x",), ("m",)), ("Sub", ("x", "m"), ("d",)), ("Pow", ("d", "two"), ("p",)),
+    ...          ("ReduceMean", ("p",), ("v",)), ("Add", ("v", "e"), ("a",)), ("Sqrt", ("a",), ("s",)),
+    ...          ("Div", ("d", "s"), ("q",)), ("Mul", ("q", "ones"), ("y",))]
+    >>> flow = Flow(steps, ("two", "e", "ones"), shapes={"x": (2, 8), "m": (2, 1), "ones": (8,)})
+    >>> [str(one) for one in as_written(flow, 1)]
+    ['(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array']
+    """
+    operator, operands, (result, *_) = flow.steps[index]
+    if operator != "Sub" or flow.maker(operands[1], ()) != "ReduceMean":
+        return ()
+    return _found(flow, _axes(flow, *operands), result) if operands[0] in flow.operands(operands[1], ()) else ()
+
+
 def _written(flow: Flow, x: str, mean: str, d: str) -> Iterable[Normalisation]:
     """The ways to write a normalisation that a subtraction of a mean can be part of."""
     known = _axes(flow, x, mean)
+    return _found(flow, known, d) or [one for one in NORMALISATIONS if one.axes in known]
+
+
+def _found(flow: Flow, known: Collection[str], d: str) -> Collection[Normalisation]:
+    """The normalisations over some axes that a difference is seen to be part of.
+
+    Parameters are constants, or whatever may be a vector: both count.
+    """
     divided = {
         way: _divided(flow, d, *way) for way in dict.fromkeys((n.square, n.root, n.division) for n in NORMALISATIONS)
     }
-    ends = {way: _end(flow, names) for way, names in divided.items() if names}
-    found = [Normalisation(*way, axes, end) for way, end in ends.items() for axes in known]
-    return found or [one for one in NORMALISATIONS if one.axes in known]
+    ends = [
+        (way, _end(flow, names, counts))
+        for way, names in divided.items()
+        if names
+        for counts in (_is_constant, _may_be)
+    ]
+    return dict.fromkeys(Normalisation(*way, axes, end) for way, end in ends for axes in known)
+
+
+def _is_constant(flow: Flow, name: str) -> bool:
+    return flow.is_array(name)
+
+
+def _may_be(flow: Flow, name: str) -> bool:
+    """Whether a value can be a vector, or is an array."""
+    shape = flow.shapes.get(name)
+    return flow.is_array(name) or not isinstance(shape, tuple) or len(shape) == 1
 
 
 def _axes(flow: Flow, x: str, mean: str) -> Collection[str]:
@@ -61,25 +99,27 @@ def _axes(flow: Flow, x: str, mean: str) -> Collection[str]:
 
 def _divided(flow: Flow, d: str, square: str, root: str, division: str) -> set[str]:
     """The difference once it is divided in a way, by name."""
+    own = _handed_on(flow, {d})
     squares = {
         out
-        for operator, inputs, out in _read(flow, {d})
-        if operator == square and (inputs[0] == d if operator == "Pow" else set(inputs) == {d})
+        for operator, inputs, out in _read(flow, own)
+        if operator == square and (inputs[0] in own if operator == "Pow" else own.issuperset(inputs))
     }
     roots = _after(flow, _after(flow, _after(flow, squares, "ReduceMean"), "Add"), root)
     if division == "Div":
-        return {out for operator, inputs, out in _read(flow, {d}) if operator == "Div" and set(inputs[1:]) & roots}
+        return {out for operator, inputs, out in _read(flow, own) if operator == "Div" and set(inputs[1:]) & roots}
     by = _after(flow, roots, "Reciprocal")
-    return {out for operator, inputs, out in _read(flow, {d}) if operator == "Mul" and set(inputs) & by}
+    return {out for operator, inputs, out in _read(flow, own) if operator == "Mul" and set(inputs) & by}
 
 
-def _end(flow: Flow, divided: set[str]) -> tuple[Const, ...]:
-    """The parameters of what is divided: a scale and a bias, or the first, or none."""
+def _end(flow: Flow, divided: set[str], counts: Callable[[Flow, str], bool]) -> tuple[Const, ...]:
+    """The parameters of what is divided, which count as such: a scale and a bias, or the first, or none."""
     found: list[Const] = []
     for operator in ("Mul", "Add"):
+        own = _handed_on(flow, divided)
         arrays = [
-            (next((name for name in inputs if flow.is_array(name)), ""), out)
-            for kind, inputs, out in _read(flow, divided)
+            (next((name for name in inputs if name not in own and counts(flow, name)), ""), out)
+            for kind, inputs, out in _read(flow, own)
             if kind == operator
         ]
         divided = {out for name, out in arrays if name}
@@ -126,7 +166,16 @@ def _is_no_vector(flow: Flow, name: str, size: object) -> bool | None:
 
 
 def _after(flow: Flow, names: set[str], operator: str) -> set[str]:
-    return {out for kind, _, out in _read(flow, names) if kind == operator}
+    return _handed_on(flow, {out for kind, _, out in _read(flow, names) if kind == operator})
+
+
+def _handed_on(flow: Flow, names: set[str]) -> set[str]:
+    """Some values, by all the names that they have."""
+    found: set[str] = set()
+    while names:
+        found |= names
+        names = {out for kind, _, out in _read(flow, names) if kind in ("Identity", "Dropout")} - found
+    return found
 
 
 def _read(flow: Flow, names: set[str]) -> Iterator[tuple[str, tuple[str, ...], str]]:

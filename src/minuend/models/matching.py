@@ -19,7 +19,7 @@ import numpy as np
 from minuend.models.exact import changes_zeros, is_exact, moves, sums_exactly
 from minuend.models.flow import DOUBLED, KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Flow
 from minuend.models.folding import computed
-from minuend.models.fusions import fusions
+from minuend.models.fusions import as_written, fusions
 from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
@@ -207,7 +207,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     if both:
         return tuple(dict.fromkeys(found))
     fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    several = (Match(one, ADJACENT, "several") for one in fused)
+    several = (Match(one, ADJACENT, "several") for one in (*fused, *as_written(flow, index)))
     last = _of_last_factors(plain, places[index])
     return tuple(dict.fromkeys((*found, *_of_products(plain, places[index]), *last, *several)))
 
