@@ -6,6 +6,7 @@ sizes joined when it runs   operands of open shapes may be broadcast along an ax
 signs of zero mixed up      a constant of the node is another constant, but for the sign of a 0
 other parameters            a scale and a bias behind a normalisation are no vectors along its last axis
 unknown parameters          the same, where their shapes do not say
+mask of attention           the node makes a mask for a Softmax out of 1 less what has two axes more, below opset 13
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
                             and dequantised behind it
@@ -32,6 +33,7 @@ SQUARE = "square of "
 JOINED_LATER = "sizes joined when it runs"
 SIGNS_MIXED = "signs of zero mixed up"
 EINSUM = "behind Einsum"
+MASK = "mask of attention"
 EXTREMES = "extremes of float16"
 MOVED_INT8 = "int8 moved"
 INPUT_IN_16_BITS = "input in 16 bits"
@@ -100,6 +102,8 @@ class Hazards:
             yield OTHER_PARAMETERS[other]
         if not element.is_integer and _is_behind_einsum(self.flow, inputs):
             yield EINSUM
+        if operator == "Sub" and _masks_attention(self.flow, inputs, outputs[0]):
+            yield MASK
         if not element.is_integer and any(map(self._has_double, inputs)):
             yield SIGNS_MIXED
         if index in self._quantised_later:
@@ -372,6 +376,47 @@ def _is_behind_einsum(flow: Flow, names: Sequence[str]) -> bool:
         waiting += more
         seen |= more
     return False
+
+
+# ---- masks --------------------------------------------------------------------------------------------------------
+
+
+def _masks_attention(flow: Flow, operands: Sequence[str], result: str) -> bool:
+    """Whether ``(1 - mask) * constant`` is added to what a Softmax reads; the mask has two axes more, from attributes.
+
+    >>> steps = [("Unsqueeze", ("m",), ("u",)), ("Unsqueeze", ("u",), ("v",)), ("Sub", ("one", "v"), ("d",)),
+    ...          ("Mul", ("d", "low"), ("l",)), ("Add", ("s", "l"), ("a",)), ("Softmax", ("a",), ("p",))]
+    >>> flow = Flow(steps, ("one", "low"), elements={"one": np.ones(())}.get)
+    >>> _masks_attention(flow, ("one", "v"), "d"), _masks_attention(flow, ("one", "u"), "d")
+    (True, False)
+    """
+    if len(operands) != 2 or not _is_all(flow, operands[0], 1):
+        return False
+    name = flow.source(operands[1], ("Cast", "Identity"))
+    for _ in range(2):
+        if flow.maker(name, ()) != "Unsqueeze" or len(flow.operands(name, ())) != 1:
+            return False
+        name = flow.source(flow.operands(name, ())[0], ("Cast", "Identity"))
+    found = [result]
+    for operator in ("Mul", "Add"):
+        found = [flow.steps[i][2][0] for one in found for i in _readers(flow, one) if flow.steps[i][0] == operator]
+    return any(flow.steps[i][0] == "Softmax" for one in found for i in _readers(flow, one))
+
+
+def _is_all(flow: Flow, name: str, number: int) -> bool:
+    """Whether a constant has one number alone; where elements are not known, it may be."""
+    found = flow.elements(name) if name in flow.folded else np.zeros(1)
+    return found is None or bool((found == number).all())
+
+
+def _readers(flow: Flow, name: str) -> Iterator[int]:
+    """The nodes that read a value, as it is or handed on."""
+    for i in flow.readers_of(name):
+        operator, _, outputs = flow.steps[i]
+        if operator == "Identity" and outputs:
+            yield from _readers(flow, outputs[0])
+        elif outputs:
+            yield i
 
 
 # ---- constants ----------------------------------------------------------------------------------------------------

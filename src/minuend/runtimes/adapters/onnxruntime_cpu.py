@@ -23,6 +23,10 @@ SWITCHES = {
 
 STRICT = {
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+    "mask of attention": (
+        "unknown",
+        "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
+    ),
     "extremes of float16": (
         "unknown",
         "before 1.20.1, onnxruntime writes beyond the result of Max and Min of float16 of unequal shapes; update it",

@@ -32,6 +32,10 @@ STRICT = {
         "not-implemented",
         "from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; disable optimizations",
     ),
+    "mask of attention": (
+        "unknown",
+        "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
+    ),
 }
 """What it does not take of a model: the verdict, and why."""
 
