@@ -13,7 +13,7 @@ import pytest
 import minuend as mn
 from minuend import check
 from minuend.core.elements import TYPES
-from minuend.runtimes.running import Runtime
+from minuend.runtimes.running import Refused, Runtime
 
 ONNXRUNTIME, OPENVINO = "onnxruntime-cpu@1.32.0", "openvino-cpu@2026.4.1"
 
@@ -1048,3 +1048,75 @@ def test_onnxruntime_makes_an_attention_of_a_mask_below_opset_13(opset, kind, ma
     found = as_it_is_and_by_operators(onnxruntime, proto, fed)
     assert (np.abs(found[0] - found[1]).max() > 1) == joined
     assert verdict(proto, ONNXRUNTIME) == ("unknown" if joined else "ok")
+
+
+HALVES = "s = Sigmoid(g) r, z = Split <axis = 1> (s)"
+ROWS = ("g = Gemm <transB = 1> (c, w, b)", "o = Gemm <transB = 1> (e, v, k)")
+COLUMNS = ("m = MatMul(c, wt) g = Add(m, b)", "l = MatMul(e, vt) o = Add(l, k)")
+
+
+def gates(less="d = Sub(minuend, z)", rest="p = Mul(d, n) q = Mul(z, h) y = Add(p, q)", halves=HALVES, products=ROWS):
+    """The nodes of a GRU cell."""
+    reset = "i = Mul(r, h) e = Concat <axis = 1> (x, i)"
+    return f"c = Concat <axis = 1> (x, h) {products[0]} {halves} {reset} {products[1]} n = Tanh(o) {less} {rest}"
+
+
+CELLS = {  # nodes, and whether openvino makes a cell of them
+    "a cell": (gates(), True),
+    "the other half": (gates(halves=HALVES.replace("r, z", "z, r")), True),
+    "operands in the other order": (gates(rest="p = Mul(n, d) q = Mul(h, z) y = Add(q, p)"), True),
+    "a negation added": (gates("t = Neg(z) d = Add(minuend, t)"), True),
+    "with attention": (
+        gates(
+            "f = Sub(one, a) u = Mul(f, z) d = Sub(minuend, u)", "p = Mul(d, n) q = Mul(u, h) y = Add(p, q)",
+            products=COLUMNS,
+        ),
+        True,
+    ),
+    "two activations": (gates(halves="s, t = Split <axis = 1> (g) r = Sigmoid(s) z = Sigmoid(t)"), False),
+    "weights with a column for each number": (gates(products=COLUMNS), False),
+    "halves whose sizes are stated": (gates(halves=HALVES.replace("(s)", "(s, halves)")), False),
+}  # fmt: skip
+
+
+def weights(*shape):
+    """A stored array, whose name is left open."""
+    numbers_ = ", ".join(str(round(math.sin(i), 3)) for i in range(math.prod(shape)))
+    return f"float[{','.join(map(str, shape))}] {{name}} = {{{{{numbers_}}}}}"
+
+
+def cell(nodes, bias=(1, 16)):
+    stored = {"w": (16, 14), "wt": (14, 16), "v": (8, 14), "vt": (14, 8), "b": bias, "k": (*bias[:-1], 8)}
+    texts = [weights(*shape).format(name=name) for name, shape in stored.items()]
+    scalars = "float one = {1}, float minuend = {2}, int64[2] halves = {8, 8}"
+    return onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[2,6] x, float[2,8] h, float[2,1] a) => (float[2,8] y)
+        <{", ".join(texts)}, {scalars}> {{ {nodes} }}"""
+    )
+
+
+@pytest.mark.parametrize(("nodes", "joined"), CELLS.values(), ids=CELLS)
+def test_openvino_makes_a_cell_of_gates_and_subtracts_from_one(nodes, joined, openvino):
+    proto = cell(nodes)
+    source = np.random.default_rng(0)
+    shapes = {"x": (2, 6), "h": (2, 8), "a": (2, 1)}
+    fed = {name: source.random(shape, np.float32) for name, shape in shapes.items()}
+    given = [(name, TYPES["float32"], array.view("u4")) for name, array in fed.items()]
+    output, *_ = openvino.query("onnx", proto.SerializeToString(), b"", given, "f32")
+    off = np.abs(output.codes.view(np.float32) - mn.run(proto, fed)["y"]).max()
+    assert (off > 0.1) == joined
+    found = check(proto, OPENVINO, hint="f32", operators=["subtract", "add"]).findings
+    assert any(one.code == "unsupported-form" for one in found) == joined
+    assert all(one.verdict == ("different-numbers" if joined else "ok") for one in found if one.operator == "subtract")
+
+
+def test_openvino_fails_on_a_cell_whose_bias_has_one_axis_and_fix_keeps_the_cell_apart(openvino):
+    proto = cell(CELLS["a cell"][0], bias=(16,))
+    fed = {name: np.zeros((2, size), np.float32) for name, size in (("x", 6), ("h", 8), ("a", 1))}
+    given = [(name, TYPES["float32"], array.view("u4")) for name, array in fed.items()]
+    assert isinstance(openvino.query("onnx", proto.SerializeToString(), b"", given, "f32"), Refused)
+    assert verdict(proto) == "different-numbers"
+    fixed = mn.fix(proto, OPENVINO, hint="f32")
+    assert not fixed.refused
+    output, *_ = openvino.query("onnx", fixed.model.SerializeToString(), b"", given, "f32")
+    assert np.abs(output.codes.view(np.float32) - mn.run(proto, fed)["y"]).max() < 1e-6

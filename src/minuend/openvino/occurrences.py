@@ -9,6 +9,7 @@ from dataclasses import replace
 from minuend.core.shapes import Dim, size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
+from minuend.models.cells import CELL, in_cells
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
 from minuend.models.occurrences import Occurrence, constants_of, typed
@@ -52,12 +53,13 @@ def occurrences(
     missing = [] if model.missing is None else [_MISSING]
     sections = [(within, section, *_flow(section, within)) for within, section in model._sections()]
     has_sums = any(has_sums_of_float64(flow) for _, _, flow, _ in sections)
+    model_wide = frozenset({SUMS_OF_FLOAT64} if has_sums else ())
     for within, section, flow, numbers in sections:
         order = section.order()
         judged = [layer for layer in order if layer.type in rows]
         if not judged:
             continue
-        values = _follow(order, judged, assumed)
+        values, cells = _follow(order, judged, assumed), in_cells(flow)
         for layer in judged:
             node = _node(model, layer, within)
             dtype = node.a.dtype if isinstance(node, Node) else None
@@ -76,7 +78,7 @@ def occurrences(
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
                 notes=(*missing, *model.replaced, *table.notes(layer)),
-                violations=frozenset({SUMS_OF_FLOAT64} if has_sums else ()),
+                violations=model_wide | ({CELL} if numbers[layer] in cells else set()),
             )
 
 

@@ -147,7 +147,8 @@ def choose(request: Request) -> Choice:
         return Choice("leave", tolerated=tolerated)
     if request.wrong or request.saturates:
         return _replaced(request)
-    if finding.graph and finding.verdict in WRONG:
+    joined = isinstance(deciding(finding.reasons), UnsupportedForm)
+    if (finding.graph or joined) and finding.verdict in WRONG:
         return _isolated(request, finding)
     chosen = _left_or_narrowed(request)
     unknown = chosen.action == "leave" and finding.verdict == "unknown"

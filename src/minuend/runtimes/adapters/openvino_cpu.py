@@ -50,6 +50,10 @@ BY_ISA = (
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    "gated cell": (
+        "different-numbers",
+        "openvino makes one GRU cell of it that rounds otherwise and subtracts from 1 whatever stands there, or fails",
+    ),
     "input without shape": (
         "not-implemented",
         "openvino's CPU plugin needs the rank of every input; reshape the model, or give the input a shape",

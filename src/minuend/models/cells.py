@@ -1,0 +1,135 @@
+"""Gated cells, of which some runtimes make one operator: GRU cells that are written out, with attention or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minuend.models.flow import Flow
+
+CELL = "gated cell"
+"""The kind of a node that is part of such a cell.
+
+openvino looks for ``(1 - z) * n + z * h``, where z is one half of an activation of a product of two values that are
+joined, and takes whatever z is subtracted from for 1. A bias of one axis makes it refuse the model.
+"""
+
+_ACTIVATIONS = ("Relu", "Sigmoid", "Tanh")
+_SAME = ("Identity", "Dropout")
+
+
+def in_cells(flow: Flow) -> frozenset[int]:
+    """Return the numbers of the nodes that add, subtract or negate within a gated cell.
+
+    >>> steps = [("Concat", ("x", "h"), ("c",)), ("MatMul", ("c", "w"), ("m",)), ("Sigmoid", ("m",), ("s",)),
+    ...          ("Split", ("s",), ("r", "z")), ("Mul", ("r", "h"), ("i",)), ("Concat", ("x", "i"), ("e",)),
+    ...          ("MatMul", ("e", "v"), ("o",)), ("Tanh", ("o",), ("t",)), ("Sub", ("one", "z"), ("d",)),
+    ...          ("Mul", ("d", "t"), ("p",)), ("Mul", ("z", "h"), ("q",)), ("Add", ("p", "q"), ("y",))]
+    >>> sorted(in_cells(Flow(steps, ("w", "v", "one"))))
+    [8, 11]
+    """
+    found: set[int] = set()
+    for i, (operator, inputs, _) in enumerate(flow.steps):
+        if operator == "Add" and len(inputs) == 2:
+            for one, other in (inputs, inputs[::-1]):
+                within = _update(flow, one) if _made(flow, other, "Mul") is not None else None
+                found.update(() if within is None else (i, *within))
+    return frozenset(found)
+
+
+def _update(flow: Flow, name: str) -> list[int] | None:
+    """The nodes within a cell before its last sum, from ``(1 - z) * n`` on; ``None`` where that is no such product."""
+    for less, new in _pairs(flow, name, "Mul"):
+        kept = _difference(flow, less)
+        candidate = _activation(flow, new, "Mul")
+        if kept is None or candidate is None:
+            continue
+        nodes, gate = kept
+        direct = _gate(flow, gate)
+        if direct is not None:
+            return [*nodes, *candidate, *direct] if _has_rows_of_gates(flow, gate) else None
+        for attention, own in _pairs(flow, gate, "Mul"):
+            scaled, halves = _difference(flow, attention), _gate(flow, own)
+            if scaled is not None and halves is not None:
+                return [*nodes, *scaled[0], *candidate, *halves]
+    return None
+
+
+def _difference(flow: Flow, name: str) -> tuple[list[int], str] | None:
+    """The nodes that subtract, and what: ``a - b``, or ``a + (-b)``."""
+    made = _made(flow, name, "Sub")
+    if made is not None:
+        return [made], flow.steps[made][1][1]
+    summed = _made(flow, name, "Add")
+    for one in flow.steps[summed][1] if summed is not None else ():
+        negated = _made(flow, one, "Neg")
+        if summed is not None and negated is not None:
+            return [summed, negated], flow.steps[negated][1][0]
+    return None
+
+
+def _gate(flow: Flow, name: str) -> list[int] | None:
+    """The sum with a bias, if there is one, before a half of an activation; ``None`` where a value is no such half."""
+    made = _made(flow, name, "Split")
+    if made is None or len(flow.steps[made][2]) != 2:
+        return None
+    value, *sizes = flow.steps[made][1]
+    if any(flow.sizes.get(one) != 1 for one in sizes):  # halves that are stated are another operator to openvino
+        return None
+    return _activation(flow, value)
+
+
+def _activation(flow: Flow, name: str, joined: str = "") -> list[int] | None:
+    """The sum with a bias, if there is one, before an activation of a product of joined values; ``None`` for others.
+
+    Args:
+        joined: the operator that makes the last of these values; ``""`` for any.
+    """
+    made = next((i for one in _ACTIVATIONS if (i := _made(flow, name, one)) is not None), None)
+    if made is None:
+        return None
+    before = flow.steps[made][1][0]
+    if _is_product(flow, before, joined):
+        return []
+    summed = _made(flow, before, "Add")
+    if summed is not None and any(_is_product(flow, one, joined) for one in flow.steps[summed][1]):
+        return [summed]
+    return None
+
+
+def _has_rows_of_gates(flow: Flow, gate: str) -> bool:
+    """Whether the weights of a gate have a row for each of its numbers, or may have: others are no cell to openvino."""
+    made = _made(flow, gate, "Split")
+    waiting = [flow.steps[made][1][0]] if made is not None else []
+    while waiting:
+        made = flow.maker_of(waiting.pop())
+        operator, inputs, _ = flow.steps[made] if made is not None else ("", (), ())
+        if operator in ("MatMul", "Gemm"):
+            columns = [flow.shapes.get(one) for one in (inputs[0], flow.source(inputs[1], (*_SAME, "Transpose")))]
+            known = [shape[1] for shape in columns if isinstance(shape, tuple) and len(shape) == 2]
+            return len(known) < 2 or known[0] == known[1] or not all(isinstance(one, int) for one in known)
+        waiting += inputs if operator in (*_ACTIVATIONS, *_SAME, "Add") else ()
+    return True
+
+
+def _is_product(flow: Flow, name: str, joined: str) -> bool:
+    for operator in ("MatMul", "Gemm"):
+        made = _made(flow, name, operator)
+        before = None if made is None else _made(flow, flow.steps[made][1][0], "Concat")
+        if before is not None:
+            last = flow.steps[before][1][-1]
+            return not joined or _made(flow, last, joined) is not None
+    return False
+
+
+def _pairs(flow: Flow, name: str, operator: str) -> Iterator[tuple[str, ...]]:
+    """The two operands of what makes a value, in both orders; none where another operator does."""
+    made = _made(flow, name, operator)
+    if made is not None and len(flow.steps[made][1]) == 2:
+        yield flow.steps[made][1]
+        yield flow.steps[made][1][::-1]
+
+
+def _made(flow: Flow, name: str, operator: str) -> int | None:
+    """The number of the node that makes a value, if it is one of an operator."""
+    made = flow.maker_of(flow.source(name, _SAME))
+    return made if made is not None and flow.steps[made][0] == operator and flow.steps[made][1] else None
