@@ -1120,3 +1120,28 @@ def test_openvino_fails_on_a_cell_whose_bias_has_one_axis_and_fix_keeps_the_cell
     assert not fixed.refused
     output, *_ = openvino.query("onnx", fixed.model.SerializeToString(), b"", given, "f32")
     assert np.abs(output.codes.view(np.float32) - mn.run(proto, fed)["y"]).max() < 1e-6
+
+
+LAYERED = {  # nodes, and whether openvino ends its process
+    "two layers": ("n = Gemm <transB = 1> (x, w, b) r = Relu(n) o = Gemm <transB = 1> (r, v, k) y = Sub(o, x)", True),
+    "products and sums": (
+        "m = MatMul(x, wt) n = Add(m, b) r = Relu(n) l = MatMul(r, vt) o = Add(l, k) y = Sub(o, x)", True,
+    ),
+    "one layer": ("o = Gemm(x, s, k) y = Sub(o, x)", False),
+    "a layer without a bias": ("m = MatMul(x, wt) r = Relu(m) o = Gemm <transB = 1> (r, v, k) y = Sub(o, x)", False),
+    "a constant": ("n = Gemm <transB = 1> (x, w, b) r = Relu(n) o = Gemm <transB = 1> (r, v, k) y = Sub(o, k)", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "dies"), LAYERED.values(), ids=LAYERED)
+def test_openvino_dies_of_what_is_subtracted_from_two_layers(nodes, dies, openvino):
+    stored = {"w": (16, 8), "wt": (8, 16), "v": (8, 16), "vt": (16, 8), "s": (8, 8), "b": (16,), "k": (8,)}
+    texts = ", ".join(weights(*shape).format(name=name) for name, shape in stored.items())
+    proto = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[4,8] x) => (float[4,8] y) <{texts}> {{ {nodes} }}"""
+    )
+    given = [("x", TYPES["float32"], np.zeros((4, 8), "u4"))]
+    found = openvino.query("onnx", proto.SerializeToString(), b"", given, "f32")
+    assert (isinstance(found, Refused) and "dies" in found.message) == dies
+    (finding,) = check(proto, OPENVINO, hint="f32").findings
+    assert (finding.code == "unsupported-form") == dies

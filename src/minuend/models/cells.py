@@ -1,4 +1,4 @@
-"""Gated cells, of which some runtimes make one operator: GRU cells that are written out, with attention or without."""
+"""Nodes of which some runtimes make one operator: GRU cells that are written out, and layers of a perceptron."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ CELL = "gated cell"
 openvino looks for ``(1 - z) * n + z * h``, where z is one half of an activation of a product of two values that are
 joined, and takes whatever z is subtracted from for 1. A bias of one axis makes it refuse the model.
 """
+
+LAYERS = "difference behind two layers"
+"""The kind of a node that subtracts from what two layers with biases make; openvino ends the process there."""
 
 _ACTIVATIONS = ("Relu", "Sigmoid", "Tanh")
 _SAME = ("Identity", "Dropout")
@@ -34,6 +37,38 @@ def in_cells(flow: Flow) -> frozenset[int]:
                 within = _update(flow, one) if _made(flow, other, "Mul") is not None else None
                 found.update(() if within is None else (i, *within))
     return frozenset(found)
+
+
+def is_behind_layers(flow: Flow, index: int) -> bool:
+    """Return whether a node subtracts a value from what two layers with biases make one after the other.
+
+    >>> steps = [("Gemm", ("x", "w", "b"), ("m",)), ("Relu", ("m",), ("r",)), ("MatMul", ("r", "v"), ("n",)),
+    ...          ("Add", ("n", "b"), ("o",)), ("Sub", ("o", "x"), ("y",)), ("Sub", ("m", "x"), ("z",))]
+    >>> [is_behind_layers(Flow(steps, ("w", "v", "b")), i) for i in (4, 5)]
+    [True, False]
+    """
+    operator, inputs, outputs = flow.steps[index]
+    if operator != "Sub" or len(inputs) != 2 or inputs[1] in flow.folded or _is_open(flow, outputs[0]):
+        return False
+    name, layers, biased, seen = inputs[0], 0, False, set[int]()
+    while layers < 2 and (made := flow.maker_of(name)) is not None and made not in seen:
+        seen.add(made)
+        operator, inputs, _ = flow.steps[made]
+        given = [one for one in inputs if one and one not in flow.folded]
+        if len(given) != 1:
+            return False
+        name = given[0]
+        if operator in ("MatMul", "Gemm"):
+            layers += biased or (operator == "Gemm" and len(inputs) > 2)
+            biased = False
+        biased = biased or operator == "Add"
+    return layers == 2
+
+
+def _is_open(flow: Flow, name: str) -> bool:
+    """Whether some dim of a value is not known, and its rank is."""
+    shape = flow.shapes.get(name)
+    return isinstance(shape, tuple) and not all(isinstance(dim, int) for dim in shape)
 
 
 def _update(flow: Flow, name: str) -> list[int] | None:

@@ -7,6 +7,7 @@ signs of zero mixed up      a constant of the node is another constant, but for 
 other parameters            a scale and a bias behind a normalisation are no vectors along its last axis
 unknown parameters          the same, where their shapes do not say
 mask of attention           the node makes a mask for a Softmax out of 1 less what has two axes more, below opset 13
+difference behind two layers  the node subtracts from what two layers with biases make, one after the other
 gated cell                  the node is part of a GRU cell that is written out
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
@@ -24,7 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from minuend.core.elements import TYPES
-from minuend.models.cells import CELL, in_cells
+from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
 from minuend.models.fusions import has_other_parameters
@@ -106,6 +107,8 @@ class Hazards:
             yield EINSUM
         if index in self._in_cells:
             yield CELL
+        if is_behind_layers(self.flow, index):
+            yield LAYERS
         if operator == "Sub" and _masks_attention(self.flow, inputs, outputs[0]):
             yield MASK
         if not element.is_integer and any(map(self._has_double, inputs)):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from minuend.core.shapes import Dim, size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
-from minuend.models.cells import CELL, in_cells
+from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
 from minuend.models.occurrences import Occurrence, constants_of, typed
@@ -78,7 +78,10 @@ def occurrences(
                 fixed=functools.cache(functools.partial(_fixed, layer)),
                 live=None if within else layer,
                 notes=(*missing, *model.replaced, *table.notes(layer)),
-                violations=model_wide | ({CELL} if numbers[layer] in cells else set()),
+                violations=model_wide.union(
+                    {CELL} if numbers[layer] in cells else (),
+                    {LAYERS} if is_behind_layers(flow, numbers[layer]) else (),
+                ),
             )
 
 
