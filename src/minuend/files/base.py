@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, BinaryIO, Protocol
@@ -133,6 +133,7 @@ class TensorFile(Mapping[str, Tensor]):
         sources: all files that are read for it, which no output may replace; one that ends in ``/`` is a folder, and
             all that lies in it belongs to it.
         links: other names by which tensors are found, which are not listed.
+        unlisted: the names of tensors that are found, and not listed: they belong to others.
         notes: sentences for the report of whoever subtracts all of it.
         left_out: sentences on what of it goes to no difference from all of it.
     """
@@ -145,6 +146,7 @@ class TensorFile(Mapping[str, Tensor]):
         metadata: Mapping[str, str] = NO_TEXT,
         sources: Sequence[str] = (),
         links: Mapping[str, str] = NO_TEXT,
+        unlisted: Collection[str] = (),
         notes: Sequence[str] = (),
         left_out: Sequence[str] = (),
     ) -> None:
@@ -153,6 +155,7 @@ class TensorFile(Mapping[str, Tensor]):
         self.metadata = metadata
         self.sources = (path, *sources)
         self.links = links
+        self.unlisted = unlisted
         self.notes = tuple(notes)
         self.left_out = tuple(left_out)
         self._openers = openers
@@ -173,10 +176,10 @@ class TensorFile(Mapping[str, Tensor]):
         return name in self._openers or name in self.links
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._openers)
+        return (name for name in self._openers if name not in self.unlisted)
 
     def __len__(self) -> int:
-        return len(self._openers)
+        return len(self._openers) - len(self.unlisted)
 
 
 @dataclass(frozen=True, slots=True)

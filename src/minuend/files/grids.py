@@ -7,7 +7,7 @@ whether they are the same places. A format without a word for it (``.npy``) is t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,8 @@ from minuend.core.shapes import Broadcast, size, static
 from minuend.errors import FileFormatError
 from minuend.files.base import Tensor, quoted
 from minuend.files.formats import units
-from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
+from minuend.files.formats.conventions import TERMS, without_names
+from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates, Part
 from minuend.files.formats.georeference import Grid, difference
 from minuend.files.formats.hdf5_layout import Layout
 from minuend.files.formats.missing import flat
@@ -93,6 +94,10 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
         other = y.labels.get(name)
         if other is not None and label.axes and other.axes:
             _check_labels(name, x, y)
+    if _lengths(x, y):
+        for what, part in x.parts.items():
+            if part.settles and not part.label and what in y.parts:
+                _check_part(what, part, y.parts[what])
     for systems in itertools.zip_longest(_systems(x), _systems(y)):
         if systems[0] == systems[1]:
             continue
@@ -101,6 +106,21 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
             f"A and B have different coordinate systems: {described[0]} and {described[1]}; nothing is warped, bring "
             "them to one first"
         )
+
+
+def _lengths(x: Coordinates, y: Coordinates) -> bool:
+    """Whether axes of one name have one length: neither operand is repeated along them."""
+    sizes = {axis.name: axis.size for axis in x.axes}
+    return all(sizes.get(axis.name, axis.size) == axis.size for axis in y.axes)
+
+
+def _check_part(what: str, one: Part, other: Part) -> None:
+    """Check that what defines places is the same on both sides; of a container its attributes alone count."""
+    a, b = one.companion.elements(), other.companion.elements()
+    _check_meaning(what, (one.meaning, other.meaning), a)
+    if one.attribute not in ("geometry", "mesh"):
+        hint = f"bring them to one first, or take them away (ncatted -a {one.attribute},{one.owner},d,,)"
+        _check_numbers(what, (a, b), hint)
 
 
 def _check_axis(pair: list[Axis | None], grids: tuple[Coordinates, Coordinates], paths: Sequence[str], k: int) -> None:
@@ -143,10 +163,9 @@ def _check_labels(name: str, x: Coordinates, y: Coordinates) -> None:
         return  # repeated
     hint = f"take {one.name!r} away (ncwa -a, for an axis of one)"
     _check_numbers(what, (a, b), f"bring them to one grid first (cdo, xarray's reindex), or {hint}")
-    for p, q in zip(x.bounds.get(name, ()), y.bounds.get(name, ()), strict=False):
-        what, cells = f"bounds of the coordinates {one.name!r}", (p.elements(), q.elements())
-        _check_meaning(what, ({**one.attributes, **p.attributes}, {**other.attributes, **q.attributes}), cells[0])
-        _check_numbers(what, cells, f"bring them to one first, or take them away (ncatted -a bounds,{one.name},d,,)")
+    for what, part in x.parts.items():
+        if part.settles and part.label == one.path and what in y.parts:
+            _check_part(what, part, y.parts[what])
 
 
 def _check_meaning(what: str, attributes: tuple[Attributes, Attributes], values: Elements) -> None:
@@ -216,14 +235,53 @@ def _plain(value: object) -> object:
     return [str(one) if one != one else getattr(one, "item", lambda one=one: one)() for one in flat(value)]  # noqa: PLR0124
 
 
-def without_contradictions(own: Grid | Coordinates | None, a: Tensor, b: Tensor) -> Grid | Coordinates | None:
-    """Return where a difference lies, without single coordinates (a date, a level) in which its operands differ."""
+def without_contradictions(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Return operands without what they have and the difference has not, since it is not the same on both sides.
+
+    That is a single coordinate (a date, a level), and what belongs to a variable and defines no places, of which a
+    note is made.
+    """
     x, y = a.about.grid, b.about.grid
-    if not isinstance(own, Coordinates) or not isinstance(x, Coordinates) or not isinstance(y, Coordinates):
-        return own
-    labels = {name: label for name, label in own.labels.items() if label.axes or _agree(name, x, y)}
-    bounds = {name: several for name, several in own.bounds.items() if name in labels}
-    return replace(own, labels=labels, bounds=bounds)
+    if not isinstance(x, Coordinates) or not isinstance(y, Coordinates):
+        return a, b
+    lost = {what for what in x.parts.keys() & y.parts.keys() if not _is_one(x.parts[what], y.parts[what])}
+    gone = {name for grid in (x, y) for name, label in grid.labels.items() if not label.axes and not _agree(name, x, y)}
+    return _without(a, x, gone, lost), _without(b, y, gone, lost)
+
+
+def _without(tensor: Tensor, grid: Coordinates, gone: Collection[str], lost: Collection[str]) -> Tensor:
+    """Return a tensor without labels and parts of those names; what named the parts no longer does."""
+    names = {grid.parts[what].companion.name for what in lost}
+    undefined = {part.label for what, part in grid.parts.items() if what in lost and part.attribute == TERMS}
+
+    def changed(one: Companion) -> Companion:
+        return replace(one, attributes=without_names(one.attributes, names)) if names else one
+
+    labels = {name: changed(label) for name, label in grid.labels.items() if name not in gone}
+    there = {"", *(label.path for label in labels.values())}
+    parts = {
+        what: replace(part, companion=changed(part.companion))
+        for what, part in grid.parts.items()
+        if what not in lost and part.label in there and not (part.attribute == TERMS and part.label in undefined)
+    }
+    notes = tensor.about.notes
+    if lost:
+        said = ", ".join(sorted(lost))
+        notes += (f"A and B have different values of what belongs to others, which the difference lacks: {said}",)
+    attributes = without_names(tensor.about.attributes, names)
+    grid = replace(grid, labels=labels, parts=parts)
+    return replace(tensor, about=replace(tensor.about, grid=grid, attributes=attributes, notes=notes))
+
+
+def _is_one(one: Part, other: Part) -> bool:
+    """Whether what belongs to a variable is the same on both sides; what defines places has been checked."""
+    if one.settles and other.settles:
+        return True
+    try:
+        _check_part("", one, other)
+    except FileFormatError:
+        return False
+    return True
 
 
 def _agree(name: str, x: Coordinates, y: Coordinates) -> bool:

@@ -94,10 +94,9 @@ class Pair:
         """What is said of the difference beside its elements: what A's file says, or B's if that alone has a grid."""
         own = self.b.about if grids.of_b(self.a, self.b, self.shape) else self.a.about
         found = nodata.stated(self.a.about, self.b.about)
-        grid = grids.without_contradictions(own.grid, self.a, self.b)
         if self.a.about.origin and self.b.about.origin:
             own = replace(own, attributes=without_origin(own.attributes), origin="")
-        return own if found == own.nodata and grid == own.grid else replace(own, nodata=found, grid=grid)
+        return own if found == own.nodata else replace(own, nodata=found)
 
     def result_type(self, overflow: str) -> ElementType:
         """The difference's element type under a policy."""
@@ -187,7 +186,7 @@ def _pair(
         one if size(one.shape) == 1 != size(static(joined.shape or ())) else nodata.given(one, given, path, where_in)
         for one, path in zip((a, b), paths, strict=True)
     )
-    return Pair(name, a, b, joined, where_in)
+    return Pair(name, *grids.without_contradictions(a, b), joined, where_in)
 
 
 def notes_on(pairs: Sequence[Pair]) -> tuple[str, ...]:

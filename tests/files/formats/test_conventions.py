@@ -702,3 +702,163 @@ def test_scales_of_coordinates_are_shown_as_numbers(tmp_path: Path, kind: str) -
     a, b = (str(tmp_path / f"{name}.{FORMATS[kind]}") for name in "ab")
     with pytest.raises(FileFormatError, match=r"coordinates 'z' of different scale_factor: 0\.5 and 0\.25; bring"):
         subtract_files(a, b, str(tmp_path / "c.nc"))
+
+
+def model(seed: int, **changed: Any) -> Any:
+    """A climate model's temperature on levels of hybrid pressure, with all that CF has it name."""
+    numbers = np.random.default_rng(seed)
+    along = ("time", "lev", "lat", "lon")
+    named = {"cell_measures": "area: cells", "ancillary_variables": "ta_flag ta_error"}
+    of_levels = "p0: p0 a: a b: b ps: ps"
+    cells = np.arange(6.0).reshape(3, 2)
+    found = xr.Dataset(
+        {
+            "ta": (along, numbers.random((2, 3, 2, 3)), {"units": "K", **named}),
+            "ps": (("time", "lat", "lon"), np.arange(12.0).reshape(2, 2, 3), {"units": "Pa"}),
+            "a": ("lev", [0.1, 0.2, 0.3]),
+            "b": ("lev", [0.9, 0.5, 0.1]),
+            "p0": ((), 1e5, {"units": "Pa"}),
+            "a_bnds": (("lev", "edge"), cells),
+            "b_bnds": (("lev", "edge"), cells),
+            "lev_bnds": (("lev", "edge"), cells, {"formula_terms": "p0: p0 a: a_bnds b: b_bnds ps: ps"}),
+            "cells": (("lat", "lon"), np.arange(6.0).reshape(2, 3), {"units": "m2"}),
+            "ta_flag": (
+                along,
+                np.ones((2, 3, 2, 3), np.int8),
+                {"flag_values": np.int8([0, 1]), "flag_meanings": "y n"},
+            ),
+            "ta_error": (along, np.full((2, 3, 2, 3), 0.5)),
+        },
+        {
+            "lev": ("lev", [1.0, 2.0, 3.0], {"formula_terms": of_levels, "bounds": "lev_bnds", "positive": "down"}),
+            "lat": ("lat", [1.0, 2.0]),
+        },
+    )
+    for name, value in changed.items():
+        found[name] = found[name] + value
+    return found
+
+
+def test_what_a_variable_names_belongs_to_it_as_xarray_has_it(tmp_path: Path) -> None:
+    """xarray lists all of it but for ancillary variables as coordinates."""
+    path = save(model(1), tmp_path, "a", "nc")
+    whole = load(path)
+    assert set(whole.data_vars) == {"ta", "ta_flag", "ta_error"}
+    assert list(open_tensors(path)) == ["ta"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_a_variable_names_goes_with_it_and_is_not_subtracted(tmp_path: Path, kind: str) -> None:
+    """The difference of two levels' terms would be 0, and define levels of no pressure."""
+    one, two = save(model(1), tmp_path, "a", kind), save(model(2), tmp_path, "b", kind)
+    out = str(tmp_path / f"c.{FORMATS[kind]}")
+    noted = subtract_files(one, two, out).notes
+    assert noted[0].startswith(f"{one} holds what belongs to other ")
+    assert noted[0].endswith("'a', 'a_bnds', 'b', 'b_bnds', 'cells', 'p0', 'ps', 'ta_error', 'ta_flag'")
+    found, a, b = load(out), load(one), load(two)
+    np.testing.assert_array_equal(found["ta"], a["ta"] - b["ta"])
+    assert set(found.variables) == set(a.variables)
+    for name in a.variables.keys() - {"ta"}:
+        np.testing.assert_array_equal(found[name], a[name])
+        assert str(found[name].attrs) == str(a[name].attrs), name
+    assert found["lev"].encoding["formula_terms"] == a["lev"].encoding["formula_terms"]
+    assert found["ta"].encoding["cell_measures"] == "area: cells"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("name", "of"), [("a", ""), ("p0", ""), ("b_bnds", "bounds of the ")])
+def test_levels_of_other_terms_are_refused(tmp_path: Path, kind: str, name: str, of: str) -> None:
+    one, two = save(model(1), tmp_path, "a", kind), save(model(2, **{name: 1.0}), tmp_path, "b", kind)
+    out = tmp_path / f"c.{FORMATS[kind]}"
+    with pytest.raises(FileFormatError) as caught:
+        subtract_files(one, two, str(out))
+    assert str(caught.value).startswith(
+        f"A and B have different formula_terms {name[:2].strip('_')!r} of the {of}coordinates 'lev': at "
+    )
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_belongs_to_a_variable_and_differs_is_left_out(tmp_path: Path, kind: str) -> None:
+    """As in xarray; the surface pressures of two runs do, and are subtracted where they are selected."""
+    changed = {"ps": 5.0, "cells": 1.0, "ta_flag": np.int8(1)}
+    one, two = save(model(1), tmp_path, "a", kind), save(model(2, **changed), tmp_path, "b", kind)
+    out = str(tmp_path / f"c.{FORMATS[kind]}")
+    noted = subtract_files(one, two, out).notes
+    assert (
+        "A and B have different values of what belongs to others, which the difference lacks: ancillary_variables "
+        "'ta_flag', cell_measures 'area', formula_terms 'ps' of the coordinates 'lev'"
+    ) in noted
+    found = load(out)
+    assert set(found.variables) == {"ta", "ta_error", "lev", "lat", "lev_bnds"}
+    assert found["ta"].attrs == {"units": "K", "ancillary_variables": "ta_error"}
+    assert not any("formula_terms" in {**found[name].attrs, **found[name].encoding} for name in found.variables)
+    selected = str(tmp_path / f"d.{FORMATS[kind]}")
+    subtract_files(f"{one}::ps", f"{two}::ps", selected)
+    assert (load(selected)["ps"] == -5).all()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_term_that_is_subtracted_defines_no_levels(tmp_path: Path, kind: str) -> None:
+    one, two = save(model(1), tmp_path, "a", kind), save(model(2, a=1.0), tmp_path, "b", kind)
+    out = str(tmp_path / f"c.{FORMATS[kind]}")
+    subtract_files(f"{one}::a", f"{two}::a", out)
+    found = load(out)
+    np.testing.assert_allclose(found["a"], -1)
+    assert set(found.variables) == {"a", "lev"}
+    assert "formula_terms" not in {**found["lev"].attrs, **found["lev"].encoding}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_variables_that_name_each_other_are_all_subtracted(tmp_path: Path, kind: str) -> None:
+    of = {"v": "w", "w": "v"}
+    path = save(xr.Dataset({n: ("x", np.ones(2), {"ancillary_variables": of[n]}) for n in of}), tmp_path, "a", kind)
+    assert sorted(open_tensors(path)) == ["v", "w"]
+    alone = model(1).drop_vars("ta")
+    for name in ("ta_flag", "ta_error"):
+        del alone[name]
+    assert "ps" in open_tensors(save(alone, tmp_path, "b", kind))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_cell_measure_in_another_file_stays_named(tmp_path: Path, kind: str) -> None:
+    made = xr.Dataset({"v": ("x", np.ones(2), {"cell_measures": "area: areacella"})})
+    path, out = save(made, tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
+    subtract_files(path, path, out)
+    assert load(out, decode_cf=False)["v"].attrs["cell_measures"] == "area: areacella"
+
+
+def basins(move: float = 0.0, *, mesh: bool = False) -> Any:
+    """Rain in polygons, or on the faces of a mesh."""
+    container = {"geometry_type": "polygon", "node_count": "count", "node_coordinates": "x y"}
+    if mesh:
+        container = {"cf_role": "mesh_topology", "node_coordinates": "x y", "face_node_connectivity": "count"}
+    counts = ("face", np.array([3, 3], np.int32))
+    named = {"mesh" if mesh else "geometry": "places"}
+    return xr.Dataset(
+        {
+            "rain": ("face", np.array([1.0, 2.0 + move]), named),
+            "places": ((), np.int32(0), container),
+            "count": counts,
+            "x": ("node", np.arange(6.0), {"axis": "X", "units": "degrees_east"}),
+            "y": ("node", np.arange(6.0) + move, {"axis": "Y", "units": "degrees_north"}),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("mesh", [False, True])
+def test_geometries_and_meshes_are_compared_and_go_with_a_variable(tmp_path: Path, kind: str, mesh: bool) -> None:
+    one, out = save(basins(mesh=mesh), tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
+    assert list(open_tensors(one)) == ["rain"]
+    subtract_files(one, one, out)
+    found, a = load(out, decode_cf=False), load(one, decode_cf=False)
+    assert set(found.variables) == set(a.variables)
+    for name in a.variables.keys() - {"rain"}:
+        np.testing.assert_array_equal(found[name], a[name])
+        assert {key: value for key, value in found[name].attrs.items() if key != "_FillValue"} == {
+            key: value for key, value in a[name].attrs.items() if key != "_FillValue"
+        }
+    called = "mesh" if mesh else "geometry"
+    with pytest.raises(FileFormatError, match=f"different node_coordinates 2 of the {called}: at 0 A has 0.0 and B 1"):
+        subtract_files(one, save(basins(1.0, mesh=mesh), tmp_path, "b", kind), str(tmp_path / "d.nc"))

@@ -1,8 +1,11 @@
 """The CF conventions, which netCDF, HDF5 and zarr files follow alike.
 
-Variables are what a file holds beside its coordinates, their bounds and the descriptions of coordinate systems; those
-belong to a variable, have to be the same on both sides, and go with A's to the difference, as dimensions and attributes
-do. ``_FillValue`` and ``missing_value`` are nodata. ``scale_factor`` times what is stored, plus ``add_offset``, is what
+Variables are what a file holds beside its coordinates, what defines those (bounds, formula terms, nodes of geometries
+and meshes) and the descriptions of coordinate systems; those belong to a variable, have to be the same on both sides,
+and go with A's to the difference, as dimensions and attributes do. Cell measures, ancillary variables and formula terms
+that are fields belong to a variable too; they go to the difference where both sides have the same.
+
+``_FillValue`` and ``missing_value`` are nodata. ``scale_factor`` times what is stored, plus ``add_offset``, is what
 numbers mean: see :mod:`minuend.files.scale_offset`. Moments (``days since 2000-01-01``) have a difference in days.
 
 A format says which axes, attributes and groups its variables have, and writes them again; what they mean is here.
@@ -25,7 +28,7 @@ from minuend.errors import DTypeError, FileFormatError
 from minuend.files.base import NO_TEXT, Result, Tensor, TensorFile, clipped, quoted
 from minuend.files.formats import units as spelled
 from minuend.files.formats.cf_scaling import OFFSET, SCALE, scale_and_offset
-from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates
+from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates, Part
 from minuend.files.formats.missing import as_element, flat, with_one_value
 from minuend.files.stored_elements import Converted, Elements
 from minuend.files.streaming.reading import Array
@@ -36,7 +39,9 @@ _QUANTISED = (
     "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
     "_QuantizeBitRoundNumberOfSignificantBits",
 )  # fmt: skip
-_REFERENCES = ("coordinates", "bounds", "climatology", "grid_mapping")
+_CELLS = ("bounds", "climatology", "nodes")
+_CONTAINERS = ("geometry", "mesh")
+TERMS, _MEASURES, _ANCILLARY = "formula_terms", "cell_measures", "ancillary_variables"
 _FLAGS = ("flag_values", "flag_masks", "flag_meanings")
 NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_FLAGS, *_QUANTISED}
 """Attributes that would be wrong of a difference: its values lie in another range and mean none of A's flags, offsets
@@ -97,12 +102,18 @@ def tensors_of(
         for name in variables
         if name not in belonging
     }
+    unlisted = _unlisted(variables, openers)
+    listed = [name for name in openers if name not in unlisted]
     linked = {name: to for name, to in links.items() if to in openers}
-    if unused := quoted(_of_no_variable(variables, belonging)):
+    if unlisted:
+        beside = f"{path} holds what belongs to other {what}s and is subtracted only where {path}::name selects it"
+        left_out = (*left_out, f"{beside}: {quoted(sorted(unlisted))}")
+    if unused := quoted(_of_no_variable(variables, belonging, listed)):
         left_out = (*left_out, f"{path} holds coordinates of no {what}, which are left out: {unused}")
-    if empty := quoted(_without_variables(groups, openers)):
+    if empty := quoted(_without_variables(groups, listed)):
         left_out = (*left_out, f"{path} has attributes of groups without a {what}, which are left out: {empty}")
-    return TensorFile(path, "" not in openers, openers, links=linked, notes=notes, left_out=left_out)
+    named = "" not in openers
+    return TensorFile(path, named, openers, links=linked, unlisted=unlisted, notes=notes, left_out=left_out)
 
 
 # ---- what belongs to a variable ------------------------------------------------------------------------------------
@@ -134,26 +145,98 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     # xarray names the coordinates of no variable in the group's own attribute
     near = [(name, one.attributes) for name, one in variables.items()]
     near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
+    keys = ("coordinates", "grid_mapping", *_CELLS, *_CONTAINERS)
     for name, attributes in near:
-        found |= {*_referred(attributes, name, variables, *_REFERENCES)} - {name}
+        found |= {*_referred(attributes, name, variables, *keys)} - {name}
+    containers = {path for name, of in near for path in _referred(of, name, variables, *_CONTAINERS)}
+    for name in containers:
+        found |= {one.path for one in _named_by(name, "", variables) if one.attribute not in _CONTAINERS}
     return found
 
 
-def _of_no_variable(variables: Variables, belonging: Collection[str]) -> list[str]:
+def _of_no_variable(variables: Variables, belonging: Collection[str], listed: Sequence[str]) -> list[str]:
     """Return the paths of what belongs to a dimension that no variable has, or to nothing at all."""
     used: set[str] = set()
-    for name, one in variables.items():
-        if name in belonging:
-            continue
-        own = {axis.path for axis in one.axes}
-        own |= {path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)}
-        own |= {*_referred(one.attributes, name, variables, "coordinates", "grid_mapping")}
-        bounds = (
-            _referred(variables[path].attributes, path, variables, "bounds", "climatology")
-            for path in own & variables.keys()
-        )
-        used |= own.union(*bounds)
+    for name in listed:
+        labels = _labels(name, variables)
+        used |= {*labels, *_referred(variables[name].attributes, name, variables, "grid_mapping")}
+        used |= {one.path for one in _parts(name, labels, variables)}
     return [name for name in variables if name in belonging and name not in used]
+
+
+class _Named(NamedTuple):
+    """A variable that another one names: what it is of which other in words, by which attribute."""
+
+    path: str
+    what: str
+    attribute: str
+    owner: str
+    label: str
+
+
+def _named_by(name: str, label: str, variables: Variables) -> list[_Named]:
+    """Return what a variable names besides coordinates, and what that names in turn.
+
+    ``label``: its path, where it is looked at as coordinates.
+    """
+    found: list[_Named] = []
+    todo = [(name, f"coordinates {name.rpartition('/')[2]!r}" if label else "")]
+    while todo:
+        owner, what = todo.pop(0)
+        for called, attribute, path in _named_in(variables[owner].attributes, owner, variables):
+            if path != name and path not in [one.path for one in found]:
+                described = f"{called} of the {what}" if what else called
+                found.append(_Named(path, described, attribute, owner, label))
+                todo += [] if attribute in (_MEASURES, _ANCILLARY) else [(path, described)]
+    return found
+
+
+def _named_in(attributes: Attributes, near: str, known: Collection[str]) -> list[tuple[str, str, str]]:
+    """Return what attributes name besides coordinates: what it is called, the attribute, and its path."""
+    inner = ("interior_ring", "node_count", "part_node_count")
+    within = [key for key in attributes if key in inner or key.endswith(("_coordinates", "_connectivity"))]
+    found = []
+    for keys, called in ((_CELLS, "bounds"), *(((key,), key) for key in (*_CONTAINERS, *within))):
+        for k, path in enumerate(_referred(attributes, near, known, *keys)):
+            key = next(key for key in keys if key in attributes)
+            found.append((f"{called} {k + 1}" if k else called, key, path))
+    for key in (TERMS, _MEASURES, _ANCILLARY):
+        text = str(attributes.get(key, ""))
+        pairs = (
+            re.findall(r"([^\s:]+)\s*:\s*([^\s:]+)", text) if key != _ANCILLARY else [(to, to) for to in text.split()]
+        )
+        found += [(f"{key} {role!r}", key, at) for role, to in pairs if (at := resolve(to, near, known)) is not None]
+    return found
+
+
+def _parts(name: str, labels: Sequence[str], variables: Variables) -> list[_Named]:
+    """Return what belongs to a variable and to its coordinates, whose paths are given, besides these.
+
+    What is a term of coordinates has nothing of theirs: a difference of terms defines no places. What lies nowhere has
+    nothing at all.
+    """
+    if not labels and not any(axis.path for axis in variables[name].axes):
+        return []
+    found = _named_by(name, "", variables)
+    for label in labels:
+        own = _named_by(label, label, variables)
+        found += [] if _is_among(name, own) else own
+    return [one for one in found if one.path != name and one.path not in labels]
+
+
+def _is_among(name: str, found: Sequence[_Named]) -> bool:
+    return any(one.path == name for one in found)
+
+
+def _unlisted(variables: Variables, tensors: Collection[str]) -> set[str]:
+    """Return the paths of tensors that belong to others, but for those to which the others belong as well."""
+    named = {
+        (name, one.path)
+        for name in tensors
+        for one in _parts(name, _labels(name, variables), variables)
+        if one.path in tensors
+    }
+    return {to for name, to in named if (to, name) not in named}
 
 
 def _without_variables(groups: Groups, names: Collection[str]) -> list[str]:
@@ -172,12 +255,18 @@ def _is_along(path: str, axis: Axis, variables: Variables) -> bool:
     return path in variables and [own.path for own in variables[path].axes] == [axis.path]
 
 
-def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
-    """Gather what says where a variable's elements lie; ``None`` where nothing does."""
+def _labels(name: str, variables: Variables) -> list[str]:
+    """Return the paths of a variable's coordinates."""
+    one = variables[name]
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
     paths += [path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)]
     paths += _referred(one.attributes, name, variables, "coordinates")
-    paths = [path for path in dict.fromkeys(paths) if path != name]
+    return [path for path in dict.fromkeys(paths) if path != name]
+
+
+def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates | None:
+    """Gather what says where a variable's elements lie; ``None`` where nothing does."""
+    paths = _labels(name, variables)
     labels = {path: label for path in paths if (label := variables[path].companion())}
     labels = {path: label for path, label in labels.items() if _fits(label.axes, one.axes)}
     left_out = tuple(path for path in paths if path not in labels)
@@ -191,15 +280,29 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     if not labels and not systems and not left_out and not any(axis.path for axis in one.axes):
         return None
     by_name: dict[str, Companion] = {}
-    bounds: dict[str, tuple[Companion, ...]] = {}
     for path, label in labels.items():
-        called = path if label.name in by_name else label.name
-        by_name[called] = label
-        if own := copied(_referred(label.attributes, path, variables, "bounds", "climatology")):
-            bounds[called] = own
+        if _is_among(name, _named_by(path, path, variables)):
+            kept = {key: value for key, value in label.attributes.items() if key != TERMS}
+            label = replace(label, attributes=kept)  # noqa: PLW2901
+        by_name[path if label.name in by_name else label.name] = label
     if systems and ":" not in mapping:
         mapping = systems[0].name
-    return Coordinates(one.axes, by_name, systems, mapping, bounds, left_out)
+    named = [part for part in _parts(name, paths, variables) if not part.label or part.label in labels]
+    parts = {part.what: found for part in named if (found := _part(part, variables)) is not None}
+    left_out += tuple(part.path for part in named if part.what not in parts)
+    return Coordinates(one.axes, by_name, systems, mapping, parts, left_out)
+
+
+def _part(named: _Named, variables: Variables) -> Part | None:
+    """Return what belongs to a variable or to coordinates; ``None`` where its type is none that is copied."""
+    found, owner = variables[named.path].companion(), variables[named.owner]
+    if found is None:
+        return None
+    along = {axis.path for axis in owner.axes}
+    settles = named.attribute not in (_MEASURES, _ANCILLARY)
+    settles &= named.attribute != TERMS or {axis.path for axis in found.axes} <= along
+    meaning = {**owner.attributes, **found.attributes} if named.attribute in _CELLS else found.attributes
+    return Part(found, named.owner, named.attribute, named.label, meaning, settles)
 
 
 def _systems(mapping: str) -> list[str]:
@@ -339,6 +442,21 @@ def without_origin(attributes: Attributes) -> Attributes:
     units = str(found["units"])
     since = spelled.since(units)
     return found | {"units": since.unit if since else units}
+
+
+def without_names(attributes: Attributes, names: Collection[str]) -> Attributes:
+    """Return attributes that no longer name variables; formula terms of which one lacks define nothing."""
+    found = dict(attributes)
+    for key in found.keys() & {TERMS, _MEASURES, _ANCILLARY}:
+        stated = re.findall(r"\S+" if key == _ANCILLARY else r"[^\s:]+\s*:\s*[^\s:]+", str(found[key]))
+        kept = [one for one in stated if re.split(r"[\s:/]", one)[-1] not in names]
+        if len(kept) == len(stated):
+            continue
+        if key == TERMS or not kept:
+            del found[key]
+        else:
+            found[key] = " ".join(kept)
+    return found
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------

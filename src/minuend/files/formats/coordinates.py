@@ -55,6 +55,25 @@ class Companion:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A variable that another one names for what it says of it, besides coordinates: bounds, formula terms, areas.
+
+    Attributes:
+        companion: it. owner: the path of the variable that names it. attribute: the one that does.
+        label: the coordinates that it goes with, by name; ``""`` where it goes with the variable itself.
+        meaning: its attributes with those that it has from its owner.
+        settles: whether it says where elements lie, so that two that differ are of two places.
+    """
+
+    companion: Companion
+    owner: str
+    attribute: str
+    label: str
+    meaning: Attributes
+    settles: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Texts(InParts):
     """Texts of any length as Python has them: :class:`~minuend.files.stored_elements.Elements` of any format."""
 
@@ -106,18 +125,19 @@ class Coordinates:
     Attributes:
         axes: its axes. labels: coordinates by name, or by path where others have the name: those of an axis bear its
             name. systems: what describes the coordinate systems. mapping: the text that names them.
-        bounds: of coordinates, by the same names. left_out: names of what the variable refers to and is not copied.
+        parts: what else belongs to the variable, by what it is of which other. left_out: names of what the variable
+            refers to and is not copied.
     """
 
     axes: tuple[Axis, ...]
     labels: Mapping[str, Companion] = field(default_factory=lambda: MappingProxyType({}))
     systems: tuple[Companion, ...] = ()
     mapping: str = ""
-    bounds: Mapping[str, tuple[Companion, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[str, Part] = field(default_factory=lambda: MappingProxyType({}))
     left_out: tuple[str, ...] = ()
 
     @property
     def companions(self) -> tuple[Companion, ...]:
         """All that belongs to the variable."""
-        bounds = (one for several in self.bounds.values() for one in several)
-        return (*self.labels.values(), *bounds, *self.systems)
+        parts = (one.companion for one in self.parts.values())
+        return (*self.labels.values(), *parts, *self.systems)
