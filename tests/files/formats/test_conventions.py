@@ -725,7 +725,7 @@ def model(seed: int, **changed: Any) -> Any:
             "ta_flag": (
                 along,
                 np.ones((2, 3, 2, 3), np.int8),
-                {"flag_values": np.int8([0, 1]), "flag_meanings": "y n"},
+                {"flag_values": np.array([0, 1], np.int8), "flag_meanings": "y n"},
             ),
             "ta_error": (along, np.full((2, 3, 2, 3), 0.5)),
         },

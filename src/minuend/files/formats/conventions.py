@@ -338,7 +338,7 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
         scale=scale,
         offset=offset,
         origin=_origin(one.attributes),
-        conventions=_system_of_gdal(one.attributes),
+        conventions=MappingProxyType({**found.about.conventions, **_system_of_gdal(one.attributes)}),
     )
     if len(nodata) < 2:
         return replace(found, about=about)
@@ -351,12 +351,12 @@ def _tensor(where: str, name: str, file: _File) -> Tensor:
     )
 
 
-def _system_of_gdal(attributes: Attributes) -> Mapping[str, str]:
+def _system_of_gdal(attributes: Attributes) -> dict[str, str]:
     """Return the coordinate system that GDAL states in an attribute of zarr, by the shortest of its names."""
     stated = attributes.get("_CRS")
     named = stated if isinstance(stated, Mapping) else {}
     key = next((key for key in ("url", "wkt", "projjson") if key in named), None)
-    return MappingProxyType({} if key is None else {f"_CRS ({key})": str(named[key])})
+    return {} if key is None else {f"_CRS ({key})": str(named[key])}
 
 
 def _of_the_sign_stated(tensor: Tensor, attributes: Attributes) -> tuple[Tensor, Attributes]:

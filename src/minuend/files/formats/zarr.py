@@ -14,6 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ from minuend.files.base import (
     is_numpys_own,
     quoted,
 )
-from minuend.files.formats import conventions, zarr_conventions, zarr_headers
+from minuend.files.formats import conventions, zarr_conventions, zarr_headers, zarr_images
 from minuend.files.formats.conventions import Variable
 from minuend.files.formats.coordinates import Axis, Companion, Coordinates, Texts
 from minuend.files.formats.zarr_headers import Node
@@ -146,14 +147,24 @@ def tensors_of(store: object, path: str, *, every_type: bool) -> TensorFile:
     root = found[""]
     stored = Stored(root.version, root.header, consolidated=zarr_headers.is_consolidated(store, root))
     known = zarr_conventions.coordinates_among(found)
-    variables = {
-        name: _variable(store, path, node, known, stored, every_type) for name, node in found.items() if node.is_array
-    }
     groups = {name: node.attributes for name, node in found.items() if not node.is_array}
+    variables = {
+        name: _variable(store, path, node, known, stored, groups, every_type)
+        for name, node in found.items()
+        if node.is_array
+    }
     return conventions.tensors_of(path, variables, groups, "array")
 
 
-def _variable(store: object, path: str, node: Node, known: Collection[str], root: Stored, every_type: bool) -> Variable:
+def _variable(
+    store: object,
+    path: str,
+    node: Node,
+    known: Collection[str],
+    root: Stored,
+    groups: Mapping[str, _Json],
+    every_type: bool,
+) -> Variable:
     where = f"{path} array {clipped(node.name)}" if node.name else path
     opened = functools.cache(lambda: _bounded(store, node, where))
     stored = replace(root, version=node.version, header=node.header, named=zarr_conventions.is_named(node))
@@ -161,7 +172,7 @@ def _variable(store: object, path: str, node: Node, known: Collection[str], root
     return Variable(
         axes,
         attributes,
-        functools.partial(_tensor, node, where, opened, stored, every_type),
+        functools.partial(_tensor, node, where, opened, stored, groups, every_type),
         functools.partial(_companion, node, where, opened, axes, attributes),
     )
 
@@ -171,6 +182,7 @@ def _tensor(
     where: str,
     opened: Callable[[], Any],
     stored: Stored,
+    groups: Mapping[str, _Json],
     every_type: bool,
 ) -> Tensor:
     if zarr_conventions.is_text(node):
@@ -178,8 +190,9 @@ def _tensor(
     zarr_headers.check(node, where)
     array = opened()
     element = element_of(array.dtype, where, every_type=every_type)
-    grid, about = _grid(array, where), About(stored=stored)
-    return Tensor(node.name, element, tuple(array.shape), lambda: Chunked(array, where), about=about, chunks=grid)
+    shape = tuple(array.shape)
+    about = About(stored=stored, conventions=MappingProxyType(zarr_images.places(node.name, shape, groups)))
+    return Tensor(node.name, element, shape, lambda: Chunked(array, where), about=about, chunks=_grid(array, where))
 
 
 def _grid(array: Any, where: str) -> tuple[int, ...]:
@@ -351,7 +364,11 @@ def headers_of(path: str, results: Sequence[Result]) -> Mapping[str, bytes]:
     chunks: dict[str, Callable[[], bytes]] = {}
     found: dict[str, _Json] = {}
     groups: dict[str, tuple[int, _Json]] = {}
-    stated = conventions.groups_of(results)
+    shapes = {name: result.shape for name, result in zip(names_of(results), results, strict=True)}
+    stated = {
+        group: zarr_images.of_written(group, attributes, shapes)
+        for group, attributes in conventions.groups_of(results).items()
+    }
     for name, result in zip(names_of(results), results, strict=True):
         version, header = zarr_headers.header_of(result)
         attributes = zarr_conventions.in_attributes(result, version, path)
