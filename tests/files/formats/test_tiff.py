@@ -755,6 +755,37 @@ def test_planes_behind_one_page_are_bands(tmp_path: Path, options: Any) -> None:
     assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), stack - stack[::-1])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"imagej": True, "metadata": {"axes": "ZYX"}},
+        {"ome": True, "metadata": {"axes": "ZYX"}, "tile": (16, 16), "compression": "zlib"},
+        {"metadata": {"axes": "ZYX"}, "truncate": True},
+        {"volumetric": True, "tile": (2, 16, 16)},
+        {"volumetric": True, "tile": (16, 16, 16), "compression": "zlib"},
+    ],
+    ids=["ImageJ", "OME", "shaped", "deep tiles", "one deep tile"],
+)
+def test_the_planes_of_a_volume_are_bands(tmp_path: Path, options: dict[str, Any]) -> None:
+    stack, path = pixels(1, (3, 20, 30)), tmp_path / "a.tif"
+    tifffile.imwrite(path, stack, photometric="minisblack", **options)
+    subtract_files(str(path), save(tmp_path / "b.tif", stack[::-1]), str(tmp_path / "c.tif"))
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), stack - stack[::-1])
+
+
+def test_images_of_other_sizes_of_pixels_are_refused(tmp_path: Path) -> None:
+    """Of two magnifications, as a microscope's OME-XML states them."""
+    sizes = {"a": (0.65, None), "b": (0.325, None), "c": (0.65, "µm"), "d": (0.65, "nm")}
+    for name, (size, unit) in sizes.items():
+        stated = {"PhysicalSizeX": size, "PhysicalSizeY": size} | ({"PhysicalSizeXUnit": unit} if unit else {})
+        tifffile.imwrite(tmp_path / f"{name}.tif", pixels(1), ome=True, metadata={"axes": "YX", **stated})
+    a, b, c, d = (str(tmp_path / f"{name}.tif") for name in sizes)
+    subtract_files(a, c, str(tmp_path / "e.tif"))
+    for other, said in ((b, "0.65 µm in A and 0.325 µm in B"), (d, "0.65 µm in A and 0.65 nm in B")):
+        with pytest.raises(FileFormatError, match=f"the size of a pixel along X is {said}"):
+            subtract_files(a, other, str(tmp_path / "f.tif"))
+
+
 def test_a_volume_of_one_plane_in_deep_tiles_is_one_band(tmp_path: Path) -> None:
     volume, path = pixels(1, (1, 5, 7)), tmp_path / "a.tif"
     tifffile.imwrite(path, volume, tile=(16, 16, 16), volumetric=True, photometric="minisblack")

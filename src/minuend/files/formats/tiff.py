@@ -105,7 +105,7 @@ def _bands(
     """
     notes, records = noted
     page, axes, shape, dtype = image.keyframe, image.axes, tuple(image.shape), image.keyframe.dtype
-    if dtype is None or sorted(axes)[-2:] != ["X", "Y"] or len(axes) > 3 or axes.count("X") > 1:
+    if dtype is None or not {*"XY"} <= {*axes} or len(axes) > 3 or axes.count("X") > 1:
         check_logged(records, path)  # axes that come of damage say nothing
         raise FileFormatError(f"{path} holds an image of the axes {axes!r}; expected rows, columns and at most bands")
     if len(axes) == 2 and page.is_tiled and page.tiledepth > 1:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import html
+import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -85,7 +88,7 @@ def about_band(
         placeable=True,
         scale=scale,
         offset=offset,
-        conventions=MappingProxyType(_conventions(page)),
+        conventions=MappingProxyType(_conventions(page) | _sizes(image.keyframe)),
         notes=(
             *tiff_codecs.on_reading(int(page.compression), path),
             *_coloured(page, path),
@@ -100,6 +103,21 @@ def _conventions(page: TiffPage) -> dict[str, str]:
     number, grey = value_of(page, ORIENTATION), value_of(page, PHOTOMETRIC)
     corner = number if isinstance(number, int) else _TOP_LEFT
     return {"0": "white" if grey == WHITE else "black", "Orientation": str(int(corner))}
+
+
+def _sizes(first: TiffPage) -> dict[str, str]:
+    """The sizes of a pixel that a microscope's OME-XML states, to the 9 digits that NGFF images are compared by."""
+    text = first.parent.ome_metadata if first.parent.is_ome else None
+    pixels = re.search(r"<(?:\w+:)?Pixels\b([^<>]*)>", text or "")
+    stated = dict(re.findall(r"""\b(PhysicalSize[XYZ](?:Unit)?)\s*=\s*["']([^"']*)["']""", pixels[1] if pixels else ""))
+    found = {}
+    for axis in "XYZ":
+        with contextlib.suppress(KeyError, ValueError):
+            size = float(stated[f"PhysicalSize{axis}"])
+            found[f"the size of a pixel along {axis}"] = (
+                f"{size:.9g} {html.unescape(stated.get(f'PhysicalSize{axis}Unit', 'µm'))}"
+            )
+    return found
 
 
 def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:
