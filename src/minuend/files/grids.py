@@ -6,6 +6,7 @@ whether they are the same places. A format without a word for it (``.npy``) is t
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -99,9 +100,10 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
             if part.settles and not part.label and what in y.parts:
                 _check_part(what, part, y.parts[what])
     for systems in itertools.zip_longest(_systems(x), _systems(y)):
-        if systems[0] == systems[1]:
+        differing = _differing(*systems, _TEXTS if x.labels.keys() & y.labels.keys() else _TEXTS - {"GeoTransform"})
+        if not differing:
             continue
-        described = [f"{path} {_system(one, systems)}" for path, one in zip(paths, systems, strict=True)]
+        described = [f"{path} {_system(one, systems, differing[0])}" for path, one in zip(paths, systems, strict=True)]
         raise FileFormatError(
             f"A and B have different coordinate systems: {described[0]} and {described[1]}; nothing is warped, bring "
             "them to one first"
@@ -224,8 +226,36 @@ def _systems(grid: Coordinates) -> list[dict[str, object]]:
     return sorted(map(_described, grid.systems), key=lambda one: str(one.get("grid_mapping_name")))
 
 
+_TEXTS = {
+    "crs_wkt",
+    "spatial_ref",
+    "proj4",
+    "proj4_params",
+    "proj4text",
+    "esri_pe_string",
+    "epsg_code",
+    "GeoTransform",
+}
+"""Attributes that say in other words what the others do; programs leave them out."""
+
+
 def _described(system: Companion) -> dict[str, object]:
-    return {name: _plain(value) for name, value in system.attributes.items() if name not in ("long_name", "comment")}
+    found = {name: _plain(value) for name, value in system.attributes.items() if name not in ("long_name", "comment")}
+    with contextlib.suppress(KeyError, ValueError):
+        found["GeoTransform"] = list(map(float, str(found["GeoTransform"]).split()))
+    return found
+
+
+def _differing(one: dict[str, object] | None, other: dict[str, object] | None, restated: Collection[str]) -> list[str]:
+    """Return the attributes in which two systems differ, but for a text that one lacks and whose numbers both state."""
+    if one is None or other is None:
+        return ["grid_mapping_name"]
+    named = "grid_mapping_name" in one and "grid_mapping_name" in other
+    return [
+        name
+        for name in dict.fromkeys((*one, *other))
+        if one.get(name) != other.get(name) and not (named and name in restated and not (name in one and name in other))
+    ]
 
 
 def _plain(value: object) -> object:
@@ -296,12 +326,10 @@ def _agree(name: str, x: Coordinates, y: Coordinates) -> bool:
     return True
 
 
-def _system(one: dict[str, object] | None, systems: Sequence[dict[str, object] | None]) -> str:
-    """Say what a coordinate system is, by the first attribute that differs."""
+def _system(one: dict[str, object] | None, systems: Sequence[dict[str, object] | None], name: str) -> str:
+    """Say what a coordinate system is, by an attribute that differs."""
     if one is None or None in systems:
         return "states none" if one is None else f"states {one.get('grid_mapping_name', 'one')!r}"
-    names = dict.fromkeys(name for system in systems for name in system or ())
-    name = next(name for name in names if len({str((system or {}).get(name)) for system in systems}) > 1)
     return f"states the {name} {one.get(name, 'none')!r}"
 
 

@@ -618,6 +618,36 @@ def test_every_system_that_a_variable_names_is_compared_and_goes_with_it(tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("of_a", "of_b", "alike"),
+    [
+        ({"crs_wkt": "x"}, {}, True),
+        ({}, {"spatial_ref": "x", "GeoTransform": "0 1 0 0 0 1"}, True),
+        ({"GeoTransform": "0.0 1.0 0.0 0.0 0.0 1.0"}, {"GeoTransform": "0 1 0 0 0 1 "}, True),
+        ({"GeoTransform": "0 2 0 0 0 1"}, {"GeoTransform": "0 1 0 0 0 1 "}, False),
+        ({"crs_wkt": "x"}, {"crs_wkt": "y"}, False),
+        ({"crs_wkt": "x", "grid_mapping_name": None}, {}, False),
+        ({"GeoTransform": "0 1 0 0 0 1", "place": None}, {"place": None}, False),
+    ],
+)
+def test_a_text_of_a_system_that_one_side_leaves_out_makes_no_other(
+    tmp_path: Path, of_a: dict[str, Any], of_b: dict[str, Any], alike: bool
+) -> None:
+    """GDAL and rioxarray write the system as WKT too, and CDO does not."""
+    paths = [str(tmp_path / f"{name}.nc") for name in "abc"]
+    for path, own in zip(paths[:2], (of_a, of_b), strict=True):
+        stated = {"grid_mapping_name": "mercator", "false_easting": 5.0} | own
+        along = {"x": [1.0, 2.0]} if "place" not in own else {}
+        stated = {name: value for name, value in stated.items() if value is not None}
+        variables = {"v": ("x", np.ones(2), {"grid_mapping": "crs"}), "crs": ((), 0, stated)}
+        xr.Dataset(variables, along).to_netcdf(path, engine="h5netcdf")
+    if alike:
+        subtract_files(paths[0], paths[1], paths[2])
+        return
+    with pytest.raises(FileFormatError, match="A and B have different coordinate systems"):
+        subtract_files(paths[0], paths[1], paths[2])
+
+
+@pytest.mark.parametrize(
     ("calendars", "since", "alike"),
     [
         (("standard", "gregorian"), ("2000-01-01", "2000-1-1 00:00:00"), True),
