@@ -144,6 +144,17 @@ def test_a_difference_of_more_axes_is_not_described_by_those_of_a(tmp_path: Path
     assert described(out) == {}
 
 
+def test_levels_that_are_groups_stay_described(tmp_path: Path) -> None:
+    """As ndpyramid writes maps."""
+    levels = [{"path": level, "pixels_per_tile": 128} for level in "01"]
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w", attributes={"multiscales": [{"datasets": levels}]})
+    for level in "01":
+        group.create_array(f"{level}/rain", shape=(2, 3), dtype="float32")
+    path, out = str(tmp_path / "a.zarr"), str(tmp_path / "c.zarr")
+    subtract_files(path, path, out)
+    assert described(out) == {"multiscales": [{"datasets": levels}]}
+
+
 @pytest.mark.parametrize(
     "stated",
     [

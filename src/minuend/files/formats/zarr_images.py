@@ -53,8 +53,10 @@ def of_written(group: str, attributes: _Json, written: Mapping[str, Sequence[int
         return attributes
 
     def is_there(dataset: object, axes: object) -> bool:
-        shape = written.get(_path(group, dataset))
-        return shape is not None and (not isinstance(axes, list) or len(axes) == len(shape))
+        path = _path(group, dataset)
+        if (shape := written.get(path)) is not None:
+            return not isinstance(axes, list) or len(axes) == len(shape)
+        return any(name.startswith(f"{path}/") for name in written)  # ndpyramid's levels are groups
 
     kept = []
     for one in filter(_is_image, stated):
