@@ -892,3 +892,27 @@ def test_geometries_and_meshes_are_compared_and_go_with_a_variable(tmp_path: Pat
     called = "mesh" if mesh else "geometry"
     with pytest.raises(FileFormatError, match=f"different node_coordinates 2 of the {called}: at 0 A has 0.0 and B 1"):
         subtract_files(one, save(basins(1.0, mesh=mesh), tmp_path, "b", kind), str(tmp_path / "d.nc"))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("index", [False, True])
+def test_counts_of_ragged_arrays_are_compared_and_go_with_a_variable(tmp_path: Path, kind: str, index: bool) -> None:
+    """Drifters of 2 and 3 moments, one behind the other."""
+
+    def drifters(*counts: int) -> Any:
+        which = np.repeat(np.arange(2), counts)
+        said = ("moment", which, {"instance_dimension": "drifter"}) if index else None
+        return xr.Dataset(
+            {
+                "depth": ("moment", np.arange(5.0)),
+                "rows": said or ("drifter", np.array(counts), {"sample_dimension": "moment"}),
+                "drogue": ("drifter", np.array([1.0, 2.0])),
+            }
+        )
+
+    one, out = save(drifters(2, 3), tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
+    subtract_files(one, one, out)
+    assert sorted(open_tensors(one)) == ["depth", "drogue"]
+    np.testing.assert_array_equal(load(out)["rows"], load(one)["rows"])
+    with pytest.raises(FileFormatError, match="A and B have different counts 'rows': at "):
+        subtract_files(one, save(drifters(3, 2), tmp_path, "b", kind), str(tmp_path / "d.nc"))

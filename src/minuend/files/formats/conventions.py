@@ -41,6 +41,7 @@ _QUANTISED = (
 )  # fmt: skip
 _CELLS = ("bounds", "climatology", "nodes")
 _CONTAINERS = ("geometry", "mesh")
+_RAGGED = ("sample_dimension", "instance_dimension")
 TERMS, _MEASURES, _ANCILLARY = "formula_terms", "cell_measures", "ancillary_variables"
 _FLAGS = ("flag_values", "flag_masks", "flag_meanings")
 NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_FLAGS, *_QUANTISED}
@@ -54,13 +55,14 @@ class Variable:
 
     Attributes:
         axes, attributes: its own. tensor: looks at it. companion: it as one that belongs to another, if it is of a type
-            that is copied.
+            that is copied. indexes: the paths of what says of which features its elements are, in ragged arrays.
     """
 
     axes: tuple[Axis, ...]
     attributes: Attributes
     tensor: Callable[[], Tensor]
     companion: Callable[[], Companion | None]
+    indexes: tuple[str, ...] = ()
 
 
 Variables = Mapping[str, Variable]
@@ -95,6 +97,7 @@ def tensors_of(
     """
     if placeable is None:
         placeable = any(axis.path for one in variables.values() for axis in one.axes)
+    variables = _with_indexes(variables)
     file = _File(variables, groups, placeable)
     belonging = _belonging(variables, groups)
     openers = {
@@ -148,10 +151,26 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     keys = ("coordinates", "grid_mapping", *_CELLS, *_CONTAINERS)
     for name, attributes in near:
         found |= {*_referred(attributes, name, variables, *keys)} - {name}
+    found |= {path for one in variables.values() for path in one.indexes}
     containers = {path for name, of in near for path in _referred(of, name, variables, *_CONTAINERS)}
     for name in containers:
         found |= {one.path for one in _named_by(name, "", variables) if one.attribute not in _CONTAINERS}
     return found
+
+
+def _with_indexes(variables: Variables) -> Variables:
+    """Return variables with the counts and indexes of CF's ragged arrays that are of their elements."""
+    found = [
+        (name, sample if (sample := str(one.attributes.get("sample_dimension", ""))) else one.axes[0].name)
+        for name, one in variables.items()
+        if len(one.axes) == 1 and any(key in one.attributes for key in _RAGGED)
+    ]
+    if not found:
+        return variables
+    return {
+        name: replace(one, indexes=tuple(at for at, along in found if along in [axis.name for axis in one.axes]))
+        for name, one in variables.items()
+    }
 
 
 def _of_no_variable(variables: Variables, belonging: Collection[str], listed: Sequence[str]) -> list[str]:
@@ -217,11 +236,13 @@ def _parts(name: str, labels: Sequence[str], variables: Variables) -> list[_Name
     """
     if not labels and not any(axis.path for axis in variables[name].axes):
         return []
-    found = _named_by(name, "", variables)
+    one = variables[name]
+    found = [_Named(path, f"counts {path.rpartition('/')[2]!r}", "sample_dimension", path, "") for path in one.indexes]
+    found += _named_by(name, "", variables)
     for label in labels:
         own = _named_by(label, label, variables)
         found += [] if _is_among(name, own) else own
-    return [one for one in found if one.path != name and one.path not in labels]
+    return [part for part in found if part.path != name and part.path not in labels]
 
 
 def _is_among(name: str, found: Sequence[_Named]) -> bool:
