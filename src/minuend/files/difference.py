@@ -149,18 +149,26 @@ def subtract_files(
     notes = (
         *dict.fromkeys((*minuend.notes, *subtrahend.notes, *notes_on(pairs), *minuend.left_out)),
         *notes_of(out, results, nodata, minuend.metadata),
-        *_notes(out, pairs, work.summaries),
+        *_notes(out, pairs, work.summaries, overflow),
     )
     return SubReport(a, b, out, str(rules), overflow, written, skipped, seconds, meter.nbytes, notes, nodata)
 
 
-def _notes(out: str, pairs: Sequence[Pair], summaries: Mapping[str, Summary]) -> tuple[str, ...]:
-    """What to say of a difference of weights, and of one that has the nodata value where there is data."""
+def _notes(out: str, pairs: Sequence[Pair], summaries: Mapping[str, Summary], overflow: Overflow) -> tuple[str, ...]:
+    """What to say of a difference of weights, of one that has the nodata value where there is data, and of scaled
+    numbers that wrap around.
+    """
     hits = tuple(
         f"{summaries[pair.name].hit} differences are the nodata value {pair.about.nodata} themselves and cannot be "
         f"distinguished from it{pair.where}"
         for pair in pairs
         if summaries[pair.name].hit
+    )
+    hits += tuple(
+        f"{count} differences of scaled numbers wrap around and mean other values than A - B: --overflow widen has the "
+        f"exact ones{pair.where}"
+        for pair in pairs
+        if overflow == "wrap" and pair.about.scale != 1 and (count := summaries[pair.name].overflowed)
     )
     weights = out.lower().endswith(".safetensors") or any(pair.a.about.shard for pair in pairs)
     return (*hits, INEXACT) if weights and any(not pair.element.is_integer for pair in pairs) else hits

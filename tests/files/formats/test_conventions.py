@@ -916,3 +916,19 @@ def test_counts_of_ragged_arrays_are_compared_and_go_with_a_variable(tmp_path: P
     np.testing.assert_array_equal(load(out)["rows"], load(one)["rows"])
     with pytest.raises(FileFormatError, match="A and B have different counts 'rows': at "):
         subtract_files(one, save(drifters(3, 2), tmp_path, "b", kind), str(tmp_path / "d.nc"))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_scaled_numbers_that_wrap_around_are_reported_as_others(tmp_path: Path, kind: str) -> None:
+    """ERA5's fill all of int16, so that many differences do not fit it."""
+    stated = {"scale_factor": 0.5, "add_offset": 9.0}
+    one, two = (
+        save(xr.Dataset({"v": ("x", np.array(of, np.int16), stated)}), tmp_path, name, kind)
+        for name, of in (("a", [32000, 0]), ("b", [-32000, 0]))
+    )
+    out = str(tmp_path / f"c.{FORMATS[kind]}")
+    (note,) = subtract_files(one, two, out).notes
+    assert note.startswith("1 differences of scaled numbers wrap around and mean other values than A - B: --overflow ")
+    wide = str(tmp_path / f"d.{FORMATS[kind]}")
+    assert subtract_files(one, two, wide, overflow="widen").notes == ()
+    np.testing.assert_array_equal(load(wide)["v"], [32000.0, 0.0])
