@@ -17,7 +17,7 @@ from minuend.core.shapes import Broadcast, size, static
 from minuend.errors import FileFormatError
 from minuend.files.base import Tensor, quoted
 from minuend.files.formats import units
-from minuend.files.formats.conventions import TERMS, without_names
+from minuend.files.formats.conventions import TERMS, roles, without_names
 from minuend.files.formats.coordinates import Attributes, Axis, Companion, Coordinates, Part
 from minuend.files.formats.georeference import Grid, difference
 from minuend.files.formats.hdf5_layout import Layout
@@ -165,6 +165,13 @@ def _check_labels(name: str, x: Coordinates, y: Coordinates) -> None:
         return  # repeated
     hint = f"take {one.name!r} away (ncwa -a, for an axis of one)"
     _check_numbers(what, (a, b), f"bring them to one grid first (cdo, xarray's reindex), or {hint}")
+    of_each = [{role for role, _ in roles(label.attributes.get(TERMS))} for label in (one, other)]
+    if all(of_each) and of_each[0] != of_each[1]:
+        described = [quoted(sorted(terms)) for terms in of_each]
+        raise FileFormatError(
+            f"A and B have coordinates {one.name!r} of different formula_terms: {described[0]} and {described[1]}; "
+            f"bring them to one formula first, or take it away (ncatted -a formula_terms,{one.name},d,,)"
+        )
     for what, part in x.parts.items():
         if part.settles and part.label == one.path and what in y.parts:
             _check_part(what, part, y.parts[what])

@@ -835,8 +835,8 @@ def test_a_term_that_is_subtracted_defines_no_levels(tmp_path: Path, kind: str) 
     subtract_files(f"{one}::a", f"{two}::a", out)
     found = load(out)
     np.testing.assert_allclose(found["a"], -1)
-    assert set(found.variables) == {"a", "lev"}
-    assert "formula_terms" not in {**found["lev"].attrs, **found["lev"].encoding}
+    assert set(found.variables) == {"a", "lev", "lev_bnds"}
+    assert not any("formula_terms" in {**found[name].attrs, **found[name].encoding} for name in ("lev", "lev_bnds"))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -844,6 +844,7 @@ def test_variables_that_name_each_other_are_all_subtracted(tmp_path: Path, kind:
     of = {"v": "w", "w": "v"}
     path = save(xr.Dataset({n: ("x", np.ones(2), {"ancillary_variables": of[n]}) for n in of}), tmp_path, "a", kind)
     assert sorted(open_tensors(path)) == ["v", "w"]
+    subtract_files(path, path, str(tmp_path / f"c.{FORMATS[kind]}"))
     alone = model(1).drop_vars("ta")
     for name in ("ta_flag", "ta_error"):
         del alone[name]
@@ -932,3 +933,32 @@ def test_scaled_numbers_that_wrap_around_are_reported_as_others(tmp_path: Path, 
     wide = str(tmp_path / f"d.{FORMATS[kind]}")
     assert subtract_files(one, two, wide, overflow="widen").notes == ()
     np.testing.assert_array_equal(load(wide)["v"], [32000.0, 0.0])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_levels_of_another_formula_are_refused(tmp_path: Path, kind: str) -> None:
+    """Level 1 of two models is another height, though both count from 1."""
+    other = model(2)
+    other["lev"].attrs["formula_terms"] = "p0: p0 sigma: b ps: ps"
+    one, two = save(model(1), tmp_path, "a", kind), save(other, tmp_path, "b", kind)
+    with pytest.raises(FileFormatError) as caught:
+        subtract_files(one, two, str(tmp_path / "c.nc"), common=True)
+    assert str(caught.value).startswith(
+        "A and B have coordinates 'lev' of different formula_terms: 'a', 'b', 'p0', 'ps' and 'p0', 'ps', 'sigma'; "
+    )
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_difference_is_not_quantised(tmp_path: Path, kind: str) -> None:
+    """As CF 1.12 states it, in a variable without numbers."""
+    made = xr.Dataset(
+        {
+            "v": ("x", np.ones(2), {"quantization": "bits", "quantization_nsb": 9, "units": "K"}),
+            "bits": ((), np.bytes_(b""), {"algorithm": "bitround"}),
+        }
+    )
+    path, out = save(made, tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
+    assert subtract_files(path, path, out).notes == ()
+    found = load(out, decode_cf=False)
+    assert set(found.variables) == {"v"}
+    assert {name for name in found["v"].attrs if name != "_FillValue"} == {"units"}

@@ -1,4 +1,4 @@
-"""OME-NGFF images in zarr: where their pixels lie is compared, and a difference is such an image too."""
+"""OME-NGFF and GeoZarr images in zarr: where their pixels lie is compared, and a difference is such an image too."""
 
 from __future__ import annotations
 
@@ -184,3 +184,29 @@ def test_another_transformation_is_compared_as_it_is_written(tmp_path: Path) -> 
     subtract_files(a, a, str(tmp_path / "c.zarr"))
     with pytest.raises(FileFormatError, match="the OME-NGFF transformation 'rotation' is"):
         subtract_files(a, b, str(tmp_path / "d.zarr"))
+
+
+@pytest.mark.parametrize("of_group", [False, True])
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"proj:code": "EPSG:32634"}, "proj:code is EPSG:32633 in A and EPSG:32634 in B"),
+        (
+            {"spatial:transform": [10.0, 0, 1.5, 0, -10, 0]},
+            "spatial:transform is 10 0 0 0 -10 0 in A and 10 0 1.5 0 -10",
+        ),
+        ({"proj:wkt2": "spelled in another way", "spatial:transform": [10, 0.0, 0, 0, -10.0, 0]}, ""),
+    ],
+)
+def test_maps_of_other_places_are_refused(tmp_path: Path, of_group: bool, other: dict[str, Any], said: str) -> None:
+    stated = {"proj:code": "EPSG:32633", "proj:wkt2": "PROJCRS", "spatial:transform": [10, 0, 0, 0, -10, 0]}
+    for name, attributes in (("a", stated), ("b", stated | other)):
+        group = zarr.open_group(tmp_path / f"{name}.zarr", mode="w", attributes=attributes if of_group else {})
+        of_array = {} if of_group else attributes
+        group.create_array("b04", shape=(2, 3), dtype="int16", dimension_names=["y", "x"], attributes=of_array)
+    a, b, out = (str(tmp_path / f"{name}.zarr") for name in "abc")
+    if not said:
+        subtract_files(a, b, out)
+        return
+    with pytest.raises(FileFormatError, match=f"A and B are not read alike: {said}"):
+        subtract_files(a, b, out)

@@ -37,7 +37,7 @@ FILL = "_FillValue"
 _NODATA = (FILL, "missing_value")
 _QUANTISED = (
     "_QuantizeBitGroomNumberOfSignificantDigits", "_QuantizeGranularBitRoundNumberOfSignificantDigits",
-    "_QuantizeBitRoundNumberOfSignificantBits",
+    "_QuantizeBitRoundNumberOfSignificantBits", "quantization", "quantization_nsb", "quantization_nsd",
 )  # fmt: skip
 _CELLS = ("bounds", "climatology", "nodes")
 _CONTAINERS = ("geometry", "mesh")
@@ -124,8 +124,12 @@ def tensors_of(
 
 def _referred(attributes: Attributes, near: str, known: Collection[str], *keys: str) -> list[str]:
     """Return the paths of the variables that attributes refer to; ``crs: x y`` names all three."""
-    names = (name for key in keys for name in re.split(r"[\s:]+", str(attributes.get(key, ""))) if name)
+    names = (name for key in keys for name in re.split(r"[\s:]+", _text(attributes.get(key))) if name)
     return [path for name in names if (path := resolve(name, near, known)) is not None]
+
+
+def _text(stated: object) -> str:
+    return stated if isinstance(stated, str) else ""
 
 
 def resolve(name: str, near: str, known: Collection[str]) -> str | None:
@@ -148,7 +152,7 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     # xarray names the coordinates of no variable in the group's own attribute
     near = [(name, one.attributes) for name, one in variables.items()]
     near += [(f"{group}/".lstrip("/"), {"coordinates": one.get("coordinates", "")}) for group, one in groups.items()]
-    keys = ("coordinates", "grid_mapping", *_CELLS, *_CONTAINERS)
+    keys = ("coordinates", "grid_mapping", "quantization", *_CELLS, *_CONTAINERS)
     for name, attributes in near:
         found |= {*_referred(attributes, name, variables, *keys)} - {name}
     found |= {path for one in variables.values() for path in one.indexes}
@@ -178,7 +182,7 @@ def _of_no_variable(variables: Variables, belonging: Collection[str], listed: Se
     used: set[str] = set()
     for name in listed:
         labels = _labels(name, variables)
-        used |= {*labels, *_referred(variables[name].attributes, name, variables, "grid_mapping")}
+        used |= {*labels, *_referred(variables[name].attributes, name, variables, "grid_mapping", "quantization")}
         used |= {one.path for one in _parts(name, labels, variables)}
     return [name for name in variables if name in belonging and name not in used]
 
@@ -220,19 +224,22 @@ def _named_in(attributes: Attributes, near: str, known: Collection[str]) -> list
             key = next(key for key in keys if key in attributes)
             found.append((f"{called} {k + 1}" if k else called, key, path))
     for key in (TERMS, _MEASURES, _ANCILLARY):
-        text = str(attributes.get(key, ""))
-        pairs = (
-            re.findall(r"([^\s:]+)\s*:\s*([^\s:]+)", text) if key != _ANCILLARY else [(to, to) for to in text.split()]
-        )
+        stated = attributes.get(key)
+        pairs = [(to, to) for to in _text(stated).split()] if key == _ANCILLARY else roles(stated)
         found += [(f"{key} {role!r}", key, at) for role, to in pairs if (at := resolve(to, near, known)) is not None]
     return found
+
+
+def roles(stated: object) -> list[tuple[str, str]]:
+    """Return the roles that an attribute gives to variables, and their names: of ``a: hyam b: hybm``."""
+    return re.findall(r"([^\s:]+)\s*:\s*([^\s:]+)", _text(stated))
 
 
 def _parts(name: str, labels: Sequence[str], variables: Variables) -> list[_Named]:
     """Return what belongs to a variable and to its coordinates, whose paths are given, besides these.
 
-    What is a term of coordinates has nothing of theirs: a difference of terms defines no places. What lies nowhere has
-    nothing at all.
+    What is a term of coordinates has none of their terms: a difference of terms defines no places. What lies nowhere
+    has nothing at all, and two variables that name each other are equals.
     """
     if not labels and not any(axis.path for axis in variables[name].axes):
         return []
@@ -241,8 +248,12 @@ def _parts(name: str, labels: Sequence[str], variables: Variables) -> list[_Name
     found += _named_by(name, "", variables)
     for label in labels:
         own = _named_by(label, label, variables)
-        found += [] if _is_among(name, own) else own
-    return [part for part in found if part.path != name and part.path not in labels]
+        found += [part for part in own if part.attribute != TERMS] if _is_among(name, own) else own
+    return [
+        part
+        for part in found
+        if part.path != name and part.path not in labels and not _is_among(name, _named_by(part.path, "", variables))
+    ]
 
 
 def _is_among(name: str, found: Sequence[_Named]) -> bool:
@@ -250,14 +261,10 @@ def _is_among(name: str, found: Sequence[_Named]) -> bool:
 
 
 def _unlisted(variables: Variables, tensors: Collection[str]) -> set[str]:
-    """Return the paths of tensors that belong to others, but for those to which the others belong as well."""
-    named = {
-        (name, one.path)
-        for name in tensors
-        for one in _parts(name, _labels(name, variables), variables)
-        if one.path in tensors
+    """Return the paths of tensors that belong to others."""
+    return {
+        one.path for name in tensors for one in _parts(name, _labels(name, variables), variables) if one.path in tensors
     }
-    return {to for name, to in named if (to, name) not in named}
 
 
 def _without_variables(groups: Groups, names: Collection[str]) -> list[str]:
@@ -300,22 +307,27 @@ def _coordinates(name: str, one: Variable, variables: Variables) -> Coordinates 
     systems = copied([resolve(system, name, variables) for system in _systems(mapping)])
     if not labels and not systems and not left_out and not any(axis.path for axis in one.axes):
         return None
+    undefined = {path for path in paths if _is_among(name, _named_by(path, path, variables))}
     by_name: dict[str, Companion] = {}
     for path, label in labels.items():
-        if _is_among(name, _named_by(path, path, variables)):
-            kept = {key: value for key, value in label.attributes.items() if key != TERMS}
-            label = replace(label, attributes=kept)  # noqa: PLW2901
-        by_name[path if label.name in by_name else label.name] = label
+        by_name[path if label.name in by_name else label.name] = _without_terms(label) if path in undefined else label
     if systems and ":" not in mapping:
         mapping = systems[0].name
     named = [part for part in _parts(name, paths, variables) if not part.label or part.label in labels]
-    parts = {part.what: found for part in named if (found := _part(part, variables)) is not None}
+    parts = {part.what: found for part in named if (found := _part(part, variables, undefined)) is not None}
     left_out += tuple(part.path for part in named if part.what not in parts)
     return Coordinates(one.axes, by_name, systems, mapping, parts, left_out)
 
 
-def _part(named: _Named, variables: Variables) -> Part | None:
-    """Return what belongs to a variable or to coordinates; ``None`` where its type is none that is copied."""
+def _without_terms(one: Companion) -> Companion:
+    return replace(one, attributes={key: value for key, value in one.attributes.items() if key != TERMS})
+
+
+def _part(named: _Named, variables: Variables, undefined: Collection[str]) -> Part | None:
+    """Return what belongs to a variable or to coordinates; ``None`` where its type is none that is copied.
+
+    ``undefined``: the paths of coordinates whose terms are not there.
+    """
     found, owner = variables[named.path].companion(), variables[named.owner]
     if found is None:
         return None
@@ -323,6 +335,7 @@ def _part(named: _Named, variables: Variables) -> Part | None:
     settles = named.attribute not in (_MEASURES, _ANCILLARY)
     settles &= named.attribute != TERMS or {axis.path for axis in found.axes} <= along
     meaning = {**owner.attributes, **found.attributes} if named.attribute in _CELLS else found.attributes
+    found = _without_terms(found) if named.label in undefined else found
     return Part(found, named.owner, named.attribute, named.label, meaning, settles)
 
 

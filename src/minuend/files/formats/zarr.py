@@ -191,7 +191,9 @@ def _tensor(
     array = opened()
     element = element_of(array.dtype, where, every_type=every_type)
     shape = tuple(array.shape)
-    about = About(stored=stored, conventions=MappingProxyType(zarr_images.places(node.name, shape, groups)))
+    about = About(
+        stored=stored, conventions=MappingProxyType(zarr_images.places(node.name, shape, node.attributes, groups))
+    )
     return Tensor(node.name, element, shape, lambda: Chunked(array, where), about=about, chunks=_grid(array, where))
 
 

@@ -1,6 +1,7 @@
-"""Images in zarr as OME-NGFF describes them: a group's ``multiscales`` says where the pixels of its arrays lie.
+"""Images in zarr as OME-NGFF and GeoZarr describe them, which say where the pixels of arrays lie.
 
-    version 0.5   in the attribute ``ome``     version 0.4 and before   an attribute of the group itself
+    OME-NGFF   a group's ``multiscales``: version 0.5 in the attribute ``ome``, before as an attribute itself
+    GeoZarr    ``proj:code`` and such, and ``spatial:transform``, of an array or of the group that it lies in
 
 Scales and translations of an array come first, then those of all arrays. Attributes that are no such description say
 nothing here: they go to the difference like others.
@@ -14,13 +15,32 @@ from typing import Any, NamedTuple
 _Json = Mapping[str, Any]
 
 
-def places(name: str, shape: Sequence[int], groups: Mapping[str, _Json]) -> dict[str, str]:
-    """Return where the pixels of an array lie, by what each text settles; nothing of axes of one element.
+_SYSTEMS = ("proj:code", "proj:epsg", "proj:wkt2", "proj:projjson")
+_TRANSFORM = "spatial:transform"
 
-    Axes are counted from the end, since an array is repeated over those that it lacks.
+
+def places(name: str, shape: Sequence[int], attributes: _Json, groups: Mapping[str, _Json]) -> dict[str, str]:
+    """Return where the pixels of an array lie, by what each text settles.
 
     Args:
-        name, shape: of the array. groups: the attributes of groups, by path.
+        name, shape, attributes: of the array. groups: the attributes of groups, by path.
+    """
+    near = {**groups.get(name.rpartition("/")[0], {}), **attributes}
+    system = next((key for key in _SYSTEMS if near.get(key)), None)
+    said = {} if system is None else {system: str(near[system])}
+    if (
+        isinstance(numbers := near.get(_TRANSFORM), list)
+        and _are_numbers(numbers, len(numbers))
+        and 1 not in shape[-2:]
+    ):
+        said[_TRANSFORM] = " ".join(f"{number:.12g}" for number in numbers)
+    return said | _of_microscope(name, shape, groups)
+
+
+def _of_microscope(name: str, shape: Sequence[int], groups: Mapping[str, _Json]) -> dict[str, str]:
+    """Return where OME-NGFF has the pixels of an array lie; nothing of axes of one element.
+
+    Axes are counted from the end, since an array is repeated over those that it lacks.
     """
     found = next(_images_of(name, groups), None)
     if found is None or len(found.axes) != len(shape):
