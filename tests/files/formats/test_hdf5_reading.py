@@ -18,6 +18,7 @@ import pytest
 from minuend.errors import FileFormatError
 from minuend.files import open_tensors
 from minuend.files.formats import hdf5_reading
+from minuend.files.formats.coordinates import Coordinates
 from minuend.files.formats.hdf5_chunks import Damaged, fletcher32, inflated
 
 h5py = pytest.importorskip("h5py")
@@ -262,3 +263,20 @@ def test_filters_of_packages_that_are_installed_are_found(tmp_path: Path) -> Non
     missing = run("d.npy", HDF5_PLUGIN_PATH=str(tmp_path))
     assert missing.returncode == 2
     assert "its filter 32015, 'zstd', is not there: pip install hdf5plugin, or h5repack the file" in missing.stderr
+
+
+def test_many_variables_of_the_same_dimensions_are_described_in_time(tmp_path: Path) -> None:
+    """HDF5's library searches the whole file for the name of what a reference leads to: once for each dimension."""
+    netcdf = pytest.importorskip("netCDF4")
+    path = str(tmp_path / "a.nc")
+    with netcdf.Dataset(path, "w") as file:
+        for dim in "tyx":
+            file.createDimension(dim, 2)
+            file.createVariable(dim, "f8", (dim,))[:] = [1, 2]
+        for k in range(1200):
+            file.createVariable(f"v{k}", "f4", ("t", "y", "x"))
+    found = open_tensors(path)
+    assert len(found) == 1200
+    where = found["v1199"].about.grid
+    assert isinstance(where, Coordinates)
+    assert [axis.path for axis in where.axes] == ["t", "y", "x"]

@@ -41,8 +41,10 @@ _QUANTISED = (
 )  # fmt: skip
 _CELLS = ("bounds", "climatology", "nodes")
 _CONTAINERS = ("geometry", "mesh")
-_RAGGED = ("sample_dimension", "instance_dimension")
 TERMS, _MEASURES, _ANCILLARY = "formula_terms", "cell_measures", "ancillary_variables"
+_INNER = {"interior_ring", "node_count", "part_node_count"}
+_NAMING = {*_CELLS, *_CONTAINERS, TERMS, _MEASURES, _ANCILLARY}
+_RAGGED = ("sample_dimension", "instance_dimension")
 _FLAGS = ("flag_values", "flag_masks", "flag_meanings")
 NOT_OF_A_DIFFERENCE = {*_NODATA, OFFSET, "valid_min", "valid_max", "valid_range", "actual_range", *_FLAGS, *_QUANTISED}
 """Attributes that would be wrong of a difference: its values lie in another range and mean none of A's flags, offsets
@@ -216,8 +218,9 @@ def _named_by(name: str, label: str, variables: Variables) -> list[_Named]:
 
 def _named_in(attributes: Attributes, near: str, known: Collection[str]) -> list[tuple[str, str, str]]:
     """Return what attributes name besides coordinates: what it is called, the attribute, and its path."""
-    inner = ("interior_ring", "node_count", "part_node_count")
-    within = [key for key in attributes if key in inner or key.endswith(("_coordinates", "_connectivity"))]
+    within = [key for key in attributes if key in _INNER or key.endswith(("_coordinates", "_connectivity"))]
+    if not within and attributes.keys().isdisjoint(_NAMING):
+        return []
     found = []
     for keys, called in ((_CELLS, "bounds"), *(((key,), key) for key in (*_CONTAINERS, *within))):
         for k, path in enumerate(_referred(attributes, near, known, *keys)):

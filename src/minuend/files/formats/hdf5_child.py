@@ -150,6 +150,7 @@ class Works:
         self._file: Any = None
         self._files: dict[int, Any] = {}
         self._parts: list[Any] = []
+        self._names: dict[int, Any] = {}
 
     def do(self, head: Mapping[str, Any], _: list[bytes]) -> tuple[dict[str, Any], list[Any]]:
         """Answer a request."""
@@ -168,6 +169,7 @@ class Works:
     def _open(self, head: Mapping[str, Any]) -> dict[str, Any]:
         self._file = file = self._package.File(Bytes(self._server, head["size"]), "r")
         self._files[head["file"]] = file
+        self._names = {}
         datasets: list[Any] = []
         groups: dict[str, Any] = {"": self._attributes(file)}
 
@@ -310,10 +312,16 @@ class Works:
         return array | {"dtype": dtype.name if own else dtype.str, "alone": alone}
 
     def _referred(self, reference: Any) -> Any:
-        """Return the name of what a reference leads to, and whether its first axis grows."""
+        """Return the name of what a reference leads to, and whether its first axis grows.
+
+        The library searches the whole file for a name.
+        """
         try:
             found = self._file[reference]
-            return [found.name, getattr(found, "maxshape", None)]
+            at = self._package.h5o.get_info(found.id).addr
+            if at not in self._names:
+                self._names[at] = found.name
+            return [self._names[at], getattr(found, "maxshape", None)]
         except (ValueError, KeyError):
             return None
 
