@@ -446,7 +446,7 @@ def unread(file: Read, case: Case) -> Iterator[Why]:
     """Why a file is not read."""
     if case.dtype in LACKED:
         yield Reason.TYPE()
-    if sorted(file.axes)[-2:] != ["X", "Y"] or len(file.axes) > 3 or file.axes.count("X") > 1:
+    if not {*"XY"} <= {*file.axes} or len(file.axes) > 3 or file.axes.count("X") > 1:
         yield Reason.AXES(repr(file.axes))
     elif file.deep and len(file.axes) == 2:
         yield Reason.TILES_OF_PLANES()

@@ -763,8 +763,9 @@ def test_planes_behind_one_page_are_bands(tmp_path: Path, options: Any) -> None:
         {"metadata": {"axes": "ZYX"}, "truncate": True},
         {"volumetric": True, "tile": (2, 16, 16)},
         {"volumetric": True, "tile": (16, 16, 16), "compression": "zlib"},
+        {"volumetric": True, "tile": (16, 16, 16), "compression": "lerc"},
     ],
-    ids=["ImageJ", "OME", "shaped", "deep tiles", "one deep tile"],
+    ids=["ImageJ", "OME", "shaped", "deep tiles", "one deep tile", "a deep tile of LERC"],
 )
 def test_the_planes_of_a_volume_are_bands(tmp_path: Path, options: dict[str, Any]) -> None:
     stack, path = pixels(1, (3, 20, 30)), tmp_path / "a.tif"

@@ -82,6 +82,8 @@ def _lerc(decode: Callable[..., Any], dtype: np.dtype[Any], unpacked: Callable[.
         if data is None:
             return nothing, place, shape
         values, mask = unpacked(data, masks=True)
+        if shape[0] > 1 and (mask is None or mask.all()):  # several planes, all of them whole
+            return decode(data, index, **options)
         pixels = _pixels(values, mask, shape)
         if any(has < wanted for has, wanted in zip(pixels.shape, decode(None, index)[2][1:3], strict=False)):
             raise ValueError(f"LERC of {pixels.shape[:2]} pixels where there are {shape[1:3]}")
