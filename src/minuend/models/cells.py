@@ -48,7 +48,7 @@ def is_behind_layers(flow: Flow, index: int) -> bool:
     [True, False]
     """
     operator, inputs, outputs = flow.steps[index]
-    if operator != "Sub" or len(inputs) != 2 or inputs[1] in flow.folded or _is_open(flow, outputs[0]):
+    if operator != "Sub" or len(inputs) != 2 or inputs[1] in flow.folded or flow.has_open_dims(outputs[0]):
         return False
     name, layers, biased, seen = inputs[0], 0, False, set[int]()
     while layers < 2 and (made := flow.maker_of(name)) is not None and made not in seen:
@@ -63,12 +63,6 @@ def is_behind_layers(flow: Flow, index: int) -> bool:
             biased = False
         biased = biased or operator == "Add"
     return layers == 2
-
-
-def _is_open(flow: Flow, name: str) -> bool:
-    """Whether some dim of a value is not known, and its rank is."""
-    shape = flow.shapes.get(name)
-    return isinstance(shape, tuple) and not all(isinstance(dim, int) for dim in shape)
 
 
 def _update(flow: Flow, name: str) -> list[int] | None:

@@ -216,6 +216,11 @@ class Flow:
         """The number of the node that makes a value; ``None`` for inputs and stored values."""
         return self._made.get(name)
 
+    def has_open_dims(self, name: str) -> bool:
+        """Whether a value is known to have dims that are known only when the model runs."""
+        dims = self.shapes.get(name)
+        return isinstance(dims, tuple) and not all(isinstance(dim, int) for dim in dims)
+
     def readers_of(self, name: str) -> Sequence[int]:
         return self._readers.get(name, ())
 

@@ -844,7 +844,7 @@ def _of_last_factors(flow: Flow, index: int) -> Iterator[Match]:
     Of open shapes no runtime joins that product with the judged operator.
     """
     _, operands, (result, *_) = flow.steps[index]
-    if not _quantises(flow) or _has_open_dims(flow, result):
+    if not _quantises(flow) or flow.has_open_dims(result):
         return
     products: dict[int, tuple[str, tuple[str, ...]]] = {}
     scales = set[str]()
@@ -1207,7 +1207,7 @@ def _reversed(flow: Flow, index: int) -> Iterator[Match]:
         return
     term: Term = Const.ANY if first in flow.folded else X
     if first in flow.folded:
-        reverses = not _has_open_dims(flow, result) or not _lies_along_one(flow, first)
+        reverses = not flow.has_open_dims(result) or not _lies_along_one(flow, first)
     else:
         made = flow.operands(others[0]) if flow.maker(others[0]) == "Cast" else ()
         reverses = any(flow.dtypes.get(name) in _BYTES for name in made)
@@ -1223,18 +1223,12 @@ def _grouped(flow: Flow, index: int) -> Iterator[Match]:
     quantises = _quantises(flow)
     for place, name in enumerate(operands if operator == "Sub" else ()):
         maker, inputs = flow.maker(name), flow.operands(name)
-        known = bool(inputs) and not _has_open_dims(flow, inputs[0])
+        known = bool(inputs) and not flow.has_open_dims(inputs[0])
         if maker != "GroupNormalization" or not known or any(one in flow.folded for one in operands):
             continue
         if quantises or place == 0:
             terms = (Op(maker, (X,)), X) if place == 0 else (X, Op(maker, (X,)))
             yield Match(_judged(flow, index, terms), ADJACENT, maker, kernel=REORDERED if quantises else FATAL)
-
-
-def _has_open_dims(flow: Flow, name: str) -> bool:
-    """Whether a value is known to have dims that are known only when the model runs."""
-    dims = flow.shapes.get(name)
-    return isinstance(dims, tuple) and not all(isinstance(dim, int) for dim in dims)
 
 
 def _is_normalised_late(flow: Flow, inputs: Sequence[str]) -> bool:
