@@ -968,13 +968,13 @@ def test_a_sum_with_what_was_dequantised_is_multiplied_behind_what_moves_it_on_o
     assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
 
 
-ONES, ONE_TO_EIGHT = "{1, 1, 1, 1, 1, 1, 1, 1}", "{1, 2, 3, 4, 5, 6, 7, 8}"
+EIGHT_ONES, ONE_TO_EIGHT = "{1, 1, 1, 1, 1, 1, 1, 1}", "{1, 2, 3, 4, 5, 6, 7, 8}"
 PARAMETERS = {  # inputs and constants of a normalisation, and what is done with what it divides
     "a scale of ones, a bias of zeros": (
-        "", f"float[8] w = {ONES}, float[8] b = {{0, 0, 0, 0, 0, 0, 0, 0}}", "t = Mul(q, w) y = Add(t, b)"
+        "", f"float[8] w = {EIGHT_ONES}, float[8] b = {{0, 0, 0, 0, 0, 0, 0, 0}}", "t = Mul(q, w) y = Add(t, b)"
     ),
     "a scale of ones behind an Identity": (
-        "", f"float[8] w = {ONES}, float[8] b = {ONE_TO_EIGHT}", "i = Identity(q) t = Mul(i, w) y = Add(t, b)"
+        "", f"float[8] w = {EIGHT_ONES}, float[8] b = {ONE_TO_EIGHT}", "i = Identity(q) t = Mul(i, w) y = Add(t, b)"
     ),
     "inputs": (", float[8] w, float[8] b", "", "t = Mul(q, w) y = Add(t, b)"),
     "a computed scale": (
@@ -1013,11 +1013,11 @@ def test_onnxruntime_makes_one_node_of_a_normalisation_whatever_its_parameters_a
     assert verdict(proto, ONNXRUNTIME) == "different-numbers"
 
 
-LAYERS = " ".join(
+HEADS = " ".join(
     f"{p}m = MatMul(n, {p}w) {p}a = Add({p}m, b) {p}r = Reshape({p}a, heads) {p}t = Transpose <perm = {perm}> ({p}r)"
     for p, perm in (("q", "[0, 2, 1, 3]"), ("k", "[0, 2, 3, 1]"), ("v", "[0, 2, 1, 3]"))
 )
-WEIGHTS = ", ".join(
+PROJECTIONS = ", ".join(
     f"float[8,8] {name} = {{{', '.join(str(round(math.sin(i + k), 3)) for i in range(64))}}}"
     for k, name in enumerate(["qw", "kw", "vw", "w"])
 )
@@ -1035,9 +1035,9 @@ def test_onnxruntime_makes_an_attention_of_a_mask_below_opset_13(opset, kind, ma
     onnxruntime = pytest.importorskip("onnxruntime")
     proto = onnx.parser.parse_model(
         f"""<ir_version: 8, opset_import: ["" : {opset}]> g (float[B,T,8] x, {kind}[B,T] mask) => (float[B,T,8] y)
-        <{WEIGHTS}, float[8] b = {ONE_TO_EIGHT}, int64[4] heads = {{0, 0, 2, 4}}, int64[3] flat = {{0, 0, 8}},
+        <{PROJECTIONS}, float[8] b = {ONE_TO_EIGHT}, int64[4] heads = {{0, 0, 2, 4}}, int64[3] flat = {{0, 0, 8}},
          float two = {{2}}, float one = {{1}}, float low = {{-10000}}, int64[1] one_ = {{1}}, int64[1] two_ = {{2}}> {{
-        n = LayerNormalization <axis = -1> (x, b, b) {LAYERS} s = MatMul(qt, kt) h = Div(s, two) {made}
+        n = LayerNormalization <axis = -1> (x, b, b) {HEADS} s = MatMul(qt, kt) h = Div(s, two) {made}
         d = Sub(one, c) l = Mul(d, low) a = Add(h, l) p = Softmax <axis = 3> (a) o = MatMul(p, vt)
         t = Transpose <perm = [0, 2, 1, 3]> (o) f = Reshape(t, flat) e = MatMul(f, w) z = Add(e, b) r = Add(z, n)
         y = LayerNormalization <axis = -1> (r, b, b) }}"""
@@ -1051,11 +1051,13 @@ def test_onnxruntime_makes_an_attention_of_a_mask_below_opset_13(opset, kind, ma
 
 
 HALVES = "s = Sigmoid(g) r, z = Split <axis = 1> (s)"
-ROWS = ("g = Gemm <transB = 1> (c, w, b)", "o = Gemm <transB = 1> (e, v, k)")
+GATE_PRODUCTS = ("g = Gemm <transB = 1> (c, w, b)", "o = Gemm <transB = 1> (e, v, k)")
 COLUMNS = ("m = MatMul(c, wt) g = Add(m, b)", "l = MatMul(e, vt) o = Add(l, k)")
 
 
-def gates(less="d = Sub(minuend, z)", rest="p = Mul(d, n) q = Mul(z, h) y = Add(p, q)", halves=HALVES, products=ROWS):
+def gates(
+    less="d = Sub(minuend, z)", rest="p = Mul(d, n) q = Mul(z, h) y = Add(p, q)", halves=HALVES, products=GATE_PRODUCTS
+):
     """The nodes of a GRU cell."""
     reset = "i = Mul(r, h) e = Concat <axis = 1> (x, i)"
     return f"c = Concat <axis = 1> (x, h) {products[0]} {halves} {reset} {products[1]} n = Tanh(o) {less} {rest}"

@@ -44,7 +44,7 @@ QUANTISED_OUTPUT = "output quantised"
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
 KINDS = frozenset((
-    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT,
+    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT, MASK, CELL, LAYERS,
     *OTHER_PARAMETERS.values(),
 ))  # fmt: skip
 """All of them, except that a square has the name of its type behind it."""

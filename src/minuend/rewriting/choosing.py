@@ -140,9 +140,9 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", request.unread)
     if not isinstance(request.occurrence.node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
-    tolerated = request.options.tolerate.of(finding.target).covers(finding)
-    if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict in WRONG and tolerated is None:
+    if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))
+    tolerated = request.options.tolerate.of(finding.target).covers(finding)
     if tolerated is not None and not request.saturates:
         return Choice("leave", tolerated=tolerated)
     if request.wrong or request.saturates:
