@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
+
+import onnx
 
 from minuend import check, fix
 from minuend.core.elements import TYPES
@@ -187,6 +190,24 @@ def test_patterns_that_occur_in_models_are_measured_and_open_shapes_too(name: st
 def test_opencv_takes_int64_for_int32_next_to_others_too() -> None:
     assert check(model("int64", between="Add(a, b)"), "opencv-dnn").findings[0].verdict == "different-numbers"
     assert check(model("int64", "N"), "opencv-dnn").findings[0].verdict == "different-numbers"
+
+
+@pytest.mark.parametrize("order", ["t, z", "z, t"])
+def test_opencv_loses_what_is_small_or_wide_less_a_constant_0_between_nodes_too(order: str) -> None:
+    """Random graphs were run: it leaves no 0 out, whatever stands around the subtraction."""
+    cv2 = pytest.importorskip("cv2")
+    for dtype, memory, lost in (("float", np.float32, 1e-40), ("int64", np.int64, 3_000_000_000)):
+        head = f'<ir_version: 8, opset_import: ["" : 18]> g ({dtype}[2,3] x) => ({dtype}[3,2] y) <{dtype} z = {{0}}>'
+        text = f"{head} {{ t = Identity(x) d = Sub({order}) y = Transpose<perm = [1, 0]>(d) }}"
+        (finding,) = check(text, "opencv-dnn").findings
+        assert (finding.verdict, finding.severity) == (
+            "different-numbers",
+            "numbers" if dtype == "int64" else "subnormal",
+        )
+        stored = np.frombuffer(onnx.parser.parse_model(text).SerializeToString(), np.uint8)
+        net = cv2.dnn.readNetFromONNX(stored)
+        net.setInput(np.full((2, 3), lost, memory), "x")
+        assert (np.abs(net.forward()) != memory(lost)).all()
 
 
 def test_mnn_computes_a_normalisation_with_numbers_of_its_own() -> None:

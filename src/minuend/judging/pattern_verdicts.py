@@ -545,7 +545,8 @@ def answers_for_zero(occurrence: Occurrence, node: Node, target: Target) -> Answ
         return None
     range_, operand = occurrence.operands[place], node.operands[place]
     sizes = [size for size, one in (("one", True), ("array", False)) if _has_one_element(operand) in (one, None)]
-    form = next((match.form for match in occurrence.matches if not match.operator), ADJACENT)
+    alone = [] if quirks(target.runtime).keeps_zeros else [one for one in occurrence.matches if not one.operator]
+    form = alone[0].form if alone else ADJACENT
     signs = _signs(range_, occurrence.fixed()[place])
     found: Answers = {}
     ends = form == ENDS and place == 1 and is_right(MINUS_ZERO_KEPT, node, target)

@@ -85,6 +85,7 @@ class Quirks:
         proven: recipe → element types with which it was run on the runtime and is right, whichever operands are
             constants; ``None``: all recipes were, and ``limits`` says the rest.
         in_part: whether its patterns were measured in part: those that occur in models. Others are unknown.
+        keeps_zeros: whether it leaves out no constant 0: one between nodes is computed as one next to inputs is.
         takes_for_zero: element types whose constants it takes for 0 where they are too small for float32.
         isa: instruction set → the environment variables that keep it from using newer ones.
         by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
@@ -117,6 +118,7 @@ class Quirks:
     limits: tuple[Limit, ...] = ()
     proven: Mapping[str, tuple[str, ...]] | None = None
     in_part: bool = False
+    keeps_zeros: bool = False
     takes_for_zero: tuple[str, ...] = ()
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()

@@ -62,6 +62,10 @@ LOADED: dict[str, tuple[int | None, int | None]] = {"5.0.0.93": (None, None)}
 IN_PART = True
 """Of patterns, those that occur most in models were measured, and not every type."""
 
+KEEPS_ZEROS = True
+"""It leaves out no constant 0. The nodes of the case of one between nodes make subnormal numbers and integers beyond
+int32 others themselves, so that it shows none of these; behind a node that keeps them the subtraction loses them."""
+
 PROVEN: dict[str, tuple[str, ...]] = {
     "through int32, wrapped with BitwiseAnd": ("int16", "int8", "uint16", "uint8"),
     "through int32, wrapped with Mod": ("int16", "int8", "uint16", "uint8"),
