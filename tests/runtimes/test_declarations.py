@@ -36,6 +36,8 @@ MODELS = {
     "else_branch = no () => (int32[2,3] e) { e = Identity(a) }> }",
     "deprecated operator": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64[1,1] i = {0}, int32[1,1] u = {5}> "
     "{ d = Sub(a, b) c = Scatter(d, i, u) }",
+    "dequantised value": "g (int32[2,3] a, int32[2,3] b) => (float[2,3] e) <float s = {0.5}, uint8 z = {7}> { "
+    "d = Sub(a, b) f = Cast <to = 1> (d) c = QuantizeLinear(f, s, z) e = DequantizeLinear(c, s, z) }",
     "Loop": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64 n = {1}, bool yes = {1}> { c = Loop(n, yes, a) "
     "<body = round (int64 i, bool go, int32[2,3] x) => (bool on, int32[2,3] y) { on = Identity(go) y = Sub(x, b) }> }",
     "Scan": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { d = Sub(a, b) c = Scan <num_scan_inputs = 1, "
@@ -52,8 +54,11 @@ INSTALLED = [
 
 
 def model(kind: str) -> ModelProto:
-    head = HEAD.replace("13]", '13, "f" : 1]') if kind == "local function" else HEAD
-    return parser.parse_model(head + MODELS[kind])
+    opsets = {
+        "local function": '13, "f" : 1]',
+        "dequantised value": "19]",
+    }  # onnx's own has older ones of few operators
+    return parser.parse_model(HEAD.replace("13]", opsets.get(kind, "13]")) + MODELS[kind])
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -134,6 +139,26 @@ def test_an_input_that_nothing_reads_before_another_is_told(size: str, nodes: st
     text = f"g (float[{size}] z, float[2] a, bool y) => (float[2] c) {{ {nodes} }}"
     found = kinds(parser.parse_model(HEAD + text))
     assert ("unread input before another" in found) == UNREAD[size, nodes]
+
+
+DEQUANTISED = {
+    ("2,3", "c = QuantizeLinear(x, s, z) y = DequantizeLinear(c, s, z)"): True,
+    ("2,3", "c = QuantizeLinear(x, s, z) e = DequantizeLinear(c, s, z) f = Relu(e) y = Neg(f)"): True,
+    ("2,3", "e = DequantizeLinear(k, s, z) y = Sub(x, e)"): False,
+    ("2,3", "c = QuantizeLinear(x, s, z) e = DequantizeLinear(c, s, z) y = Sub(e, x)"): False,
+    ("2,3", "c = QuantizeLinear(x, s, z) e = DequantizeLinear(c, s, z) f = Sub(e, x) y = Relu(f)"): False,
+    ("2,3", "e = DequantizeLinear(q, s, z) y = Sub(x, e)"): False,
+    ("2,3", "i = Identity(q) e = DequantizeLinear(i, s, z) y = Sub(x, e)"): True,
+    ("n,3", "e = DequantizeLinear(q, s, z) y = Sub(x, e)"): True,
+}
+"""Dims of the inputs and the nodes of a model, and whether MNN is not known to load it."""
+
+
+@pytest.mark.parametrize(("dims", "nodes"), DEQUANTISED)
+def test_what_was_quantised_before_is_taken_where_an_operator_of_two_operands_reads_it(dims: str, nodes: str) -> None:
+    stored = "float s = {0.5}, uint8 z = {7}, uint8[2,3] k = {1, 2, 3, 4, 5, 6}"
+    given = parser.parse_model(HEAD + f"g (float[2,3] x, uint8[{dims}] q) => (float[2,3] y) <{stored}> {{ {nodes} }}")
+    assert ("dequantised value" in kinds(given)) == DEQUANTISED[dims, nodes]
 
 
 OPEN = {

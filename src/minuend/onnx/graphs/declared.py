@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.errors import SpecError, Unsupported
 from minuend.onnx.documents.tensors import is_external
@@ -128,6 +128,30 @@ def _is_deprecated(node: NodeProto, opsets: Mapping[str, int]) -> bool:
     return op.deprecated and not (op.has_function or op.has_context_dependent_function)
 
 
+def _has_dequantised_value(model: ModelProto) -> bool:
+    """Whether a DequantizeLinear converts what an operator made, or an input of an open shape.
+
+    Not where it reads a QuantizeLinear and no output is its result, or made of it by operators of one operand alone.
+    """
+    return any(map(_dequantises, within(model.graph)))
+
+
+def _dequantises(graph: GraphProto) -> bool:
+    makers = {name: node.op_type for node in graph.node for name in node.output}
+    open_ = {one.name for one in graph.input if not _has_shape(one) or _has_open_dim(one)}
+    ends = {one.name for one in graph.output}
+    for node in reversed(graph.node):
+        if len(node.input) == 1 and ends.intersection(node.output):
+            ends.update(node.input)
+    return any(
+        node.input[0] in open_
+        or (maker := makers.get(node.input[0], "Constant")) not in ("Constant", "QuantizeLinear")
+        or (maker == "QuantizeLinear" and not ends.isdisjoint(node.output))
+        for node in graph.node
+        if node.op_type == "DequantizeLinear" and node.input
+    )
+
+
 DECLARED: Mapping[str, Check] = MappingProxyType({
     "input without shape": lambda model: not all(map(_has_shape, _inputs(model))),
     "input dim without name": lambda model: any(map(_has_nameless_dim, _inputs(model))),
@@ -142,6 +166,7 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "Reshape to known sizes, of open ones": _states_sizes,
     "control flow": lambda model: len([*within(model.graph)]) > 1,
     "deprecated operator": _has_deprecated,
+    "dequantised value": _has_dequantised_value,
     "Loop": lambda model: _has_operator(model, "Loop"),
     "Scan": lambda model: _has_operator(model, "Scan"),
 })  # fmt: skip

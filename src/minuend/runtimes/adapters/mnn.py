@@ -19,6 +19,10 @@ RULES = None
 
 STRICT = {
     "Scan": ("not-implemented", "MNN's converter has no Scan"),
+    "dequantised value": (
+        "unknown",
+        "MNN does not load some models that dequantise what operators make, or dies of them; of which was not measured",
+    ),
     "local function": ("not-implemented", "MNN's converter reads no local functions; minuend fix inlines them"),
 }
 """What it does not read: the verdict, and why."""
