@@ -10,6 +10,7 @@ from onnx import TensorProto, TypeProto
 
 from minuend.core.shapes import format_shape
 from minuend.errors import ShapeError, SpecError
+from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.versions import DIALECT
 from minuend.standards.node import TensorType
 from minuend.standards.validation import infer
@@ -169,3 +170,20 @@ def test_attributes_are_checked_before_anything_is_inferred():
     with pytest.raises(SpecError) as caught:
         infer("onnx", 13, TensorType("float32", (2,)), TensorType("float32", (2,)), axis=0)
     assert str(caught.value) == "Sub-13 takes no attribute 'axis' (removed in version 7); it takes none"
+
+
+@pytest.mark.parametrize(
+    ("opset", "node"),
+    [
+        (21, "n = GroupNormalization <num_groups = 2> (x, w, w)"),
+        (5, "n = Mul(x, k)"),
+        (5, "n = Relu(x)"),
+        (5, "n, m = Dropout(x)"),
+    ],
+)
+def test_results_are_as_the_first_operand_where_onnx_has_no_rule(opset, node):
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]> g (float[2,4,n] x, float[4] w, float[2,4,n] k) => (y)
+        {{ {node} y = Neg(n) }}"""
+    found = infer_types(onnx.parser.parse_model(text)).types["graph"]["n"]
+    dims = [one.dim_value or one.dim_param for one in found.tensor_type.shape.dim]
+    assert (found.tensor_type.elem_type, dims) == (onnx.TensorProto.FLOAT, [2, 4, "n"])

@@ -1,14 +1,16 @@
 """The types of every value of a model: ONNX's own inference, helped where it knows nothing.
 
-ONNX's inference has no rule for Sub-1, ignores B in Sub-6, does not know ``ai.onnx`` or a model without imports,
-and says nothing of the inside of functions. So it is given a lean copy of the model: a limited Sub is an Identity of
-A (its result has A's shape and type, always), large data is left out, domains are written ``""``; and each function
-is inferred as a graph of its own, with what all of its calls agree on.
+ONNX's inference has no rule for Sub-1 and operators next to it, nor for GroupNormalization-21, ignores B in Sub-6,
+does not know ``ai.onnx`` or a model without imports, and says nothing of the inside of functions. So it is given a
+lean copy of the model: such an operator is an Identity of A (its result has A's shape and type, always), large data is
+left out, domains are written ``""``; and each function is inferred as a graph of its own, with what all of its calls
+agree on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +25,7 @@ from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.graphs.call_counts import Calls, Key
 from minuend.onnx.graphs.nesting import attribute_graphs, bodies, contained, filled_in, replace_references, within
 from minuend.onnx.graphs.scope import MAIN, Types, functions, keep_common, model_opsets, read_opsets
+from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.processes import library_process
 from minuend.onnx.versions import DIALECT
@@ -104,13 +107,35 @@ def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
     if node.domain in MAIN:
         node.domain = ""
         whole = node.op_type == "Sub" and (len(node.input), len(node.output)) == (2, 1)
-        if whole and opset is not None and DIALECT.resolve(opset).broadcasting == "onnx_legacy":
+        limited = whole and opset is not None and DIALECT.resolve(opset).broadcasting == "onnx_legacy"
+        if limited or (node.input and opset is not None and _is_as_its_input(node.op_type, opset)):
             node.op_type = "Identity"
-            del node.input[1], node.attribute[:]
+            del node.input[1:], node.output[1:], node.attribute[:]
     for attribute in node.attribute:
         inner = (tensor for _, body in attribute_graphs(attribute) for tensor in body.initializer)
         for tensor in (*contained(attribute, "t", "tensors"), *inner):
             tensor.CopyFrom(_lean_tensor(tensor, files))
+
+
+_AS_THEIR_INPUT = frozenset(
+    ("Abs", "Add", "BatchNormalization", "Ceil", "Clip", "Div", "Dropout", "Elu", "Exp", "Floor", "GroupNormalization",
+     "HardSigmoid", "InstanceNormalization", "LeakyRelu", "Log", "Max", "Mean", "Min", "Mul", "Neg", "PRelu",
+     "Reciprocal", "Relu", "Selu", "Sigmoid", "Sqrt", "Sum", "Tanh")
+)  # fmt: skip
+"""Operators whose first result has the type and the shape of their first input, wherever ONNX has no rule for them."""
+
+
+@functools.cache
+def _is_as_its_input(op_type: str, opset: int) -> bool:
+    """Whether ONNX has no rule for the types of an operator's results in a version, and they are those of its input.
+
+    >>> [_is_as_its_input("GroupNormalization", opset) for opset in (17, 18, 21)], _is_as_its_input("Mul", 5)
+    ([False, False, True], True)
+    """
+    if op_type not in _AS_THEIR_INPUT or schemas.version_in(op_type, opset) is None:
+        return False
+    found = schemas.schema(op_type, opset)
+    return not (found.has_type_and_shape_inference_function or found.deprecated)
 
 
 def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
