@@ -100,7 +100,7 @@ COARSE = {
     "MatMul(x / (c - x)), open": ("m,n", "d = Sub(c, x) q = Div(x, d) y = MatMul(q, x)", "MatMul(… x - x)"),
     "the same, known": ("8,8", "d = Sub(c, x) q = Div(x, d) y = MatMul(q, x)", "MatMul(… x - x)"),
     "MatMul(Cos(x - c))": ("8,8", "d = Sub(x, c) q = Cos(d) y = MatMul(q, x)", "MatMul(… x - x)"),
-    "what MatMul made": ("8,8", "m = MatMul(x, x) q = Clip(m) y = Sub(x, q)", "x - x in a graph with MatMul"),
+    "what MatMul made": ("8,8", "m = MatMul(x, x) q = Clip(m) y = Sub(q, x)", "x - x in a graph with MatMul"),
     "what MatMul reads as well": (
         "8,8", "q = Abs(x) m = MatMul(q, x) d = Sub(q, c) y = Add(d, m)", "x - x in a graph with MatMul"
     ),

@@ -95,7 +95,7 @@ REVERSED, FATAL = "reversed", "fatal"
   those of a product with a stored matrix whose rows do not fill its registers; or, in a graph that quantises, out of an
   average.
 - SUMMED: of four axes or more it begins the sums of a depthwise convolution with the other operand.
-- NEGATED: a value less what was reduced is a negated difference, with the other zero.
+- NEGATED: a value less what was reduced, multiplied or normalised is a negated difference, with the other zero.
 - REVERSED: the same of a constant less a value, and of a value less an integer, in a graph that quantises.
 - CUT_OFF: in bfloat16, of what was reduced and a constant of one number or along one axis, it cuts the result off.
 - UNPACKED: what is subtracted from stored integers it rounds to one, and computes their product with quantised numbers
@@ -358,6 +358,8 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, line
     """
     operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
+    if operator in _NEGATING and _is_negated(flow, operands, place, way):
+        yield NEGATED
     if operator == "Conv":
         if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
             yield REORDERED
@@ -383,8 +385,22 @@ def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made:
     if flow.dtypes.get(way) == "bfloat16" and all(_lies_along_one(flow, one) for one in others):
         yield CUT_OFF
     sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
-    if sums and place == 1 and operands[0] not in flow.folded and _may_be_of_one_shape(flow, operands[0], way):
+    if sums and _is_negated(flow, operands, place, way):
         yield NEGATED
+
+
+_NEGATING = (
+    "AveragePool", "Conv", "ConvTranspose", "Gemm", "InstanceNormalization", "LayerNormalization", "MatMul",
+    "MeanVarianceNormalization",
+)  # fmt: skip
+"""Operators that runtimes compute together with what their result is subtracted from."""
+
+
+def _is_negated(flow: Flow, operands: Sequence[str], place: int, way: str) -> bool:
+    """Whether what a kernel makes may be subtracted as a negated value that is added: -0 less 0 is 0 then."""
+    first = operands[0]
+    values = first != operands[1] and first not in flow.folded
+    return place == 1 and values and _may_be_of_one_shape(flow, first, way)
 
 
 def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
