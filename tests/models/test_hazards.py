@@ -367,3 +367,35 @@ def test_a_normalisation_with_parameters_of_unknown_axes_is_unknown_on_opencv() 
     )
     made = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> g {text}')
     assert mn.check(made, OPENCV).findings[0].verdict == "unknown"
+
+
+SCALES = {
+    "one number": ("y = Mul(q, one)", True),
+    "one number as the first operand": ("y = Mul(one, q)", True),
+    "a divisor": ("y = Div(q, one)", True),
+    "what was handed on": ("i = Identity(q) y = Mul(i, one)", True),
+    "a 1": ("k = Constant<value = float[1] {1}>() y = Mul(q, k)", True),
+    "a 1 and what was handed on": ("k = Constant<value = float[1] {1}>() i = Identity(q) y = Mul(i, k)", True),
+    "a bias as well": ("u = Mul(q, one) y = Add(u, b)", True),
+    "a computed number": ("o = Neg(one) y = Mul(q, o)", True),
+    "an element for each of the last axis": ("y = Mul(q, w)", False),
+    "one number behind such a scale": ("u = Mul(q, w) y = Mul(u, one)", False),
+    "a bias alone": ("y = Add(q, one)", False),
+    "a dividend": ("y = Div(one, q)", False),
+}
+"""How what was normalised ends, and whether MNN reads beyond a scale."""
+
+
+@pytest.mark.parametrize(("end", "beyond"), SCALES.values(), ids=SCALES)
+def test_a_normalisation_that_one_number_scales_is_unknown_on_mnn(end: str, beyond: bool) -> None:
+    """Random graphs were run: it takes the number for a vector, and gives what lies behind it."""
+    made = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 13]> g {normalised(end, "", "2,3,4,8")}')
+    assert (mn.check(made, "mnn@3.6.1").findings[0].verdict == "unknown") is beyond
+    if registry.release(registry.adapter("mnn")) is None:
+        pytest.skip("MNN is not installed")
+    x = np.random.default_rng(0).standard_normal((2, 3, 4, 8)).astype(np.float32)
+    with Runtime("mnn") as runtime:
+        answer = runtime.query("onnx", made.SerializeToString(), b"", [("x", of_numpy(x.dtype), x.view(np.uint32))])
+    assert not isinstance(answer, Refused)
+    got, wanted = answer[0].codes.view(np.float32).reshape(x.shape), np.asarray(mn.run(made, {"x": x})["y"])
+    assert np.allclose(got, wanted, rtol=1e-3, atol=1e-3) is not beyond

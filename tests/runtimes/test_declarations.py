@@ -147,7 +147,7 @@ DEQUANTISED = {
     ("2,3", "e = DequantizeLinear(k, s, z) y = Sub(x, e)"): False,
     ("2,3", "c = QuantizeLinear(x, s, z) e = DequantizeLinear(c, s, z) y = Sub(e, x)"): False,
     ("2,3", "c = QuantizeLinear(x, s, z) e = DequantizeLinear(c, s, z) f = Sub(e, x) y = Relu(f)"): False,
-    ("2,3", "e = DequantizeLinear(q, s, z) y = Sub(x, e)"): False,
+    ("2,3", "e = DequantizeLinear(q, s, z) y = Sub(x, e)"): True,
     ("2,3", "i = Identity(q) e = DequantizeLinear(i, s, z) y = Sub(x, e)"): True,
     ("n,3", "e = DequantizeLinear(q, s, z) y = Sub(x, e)"): True,
 }

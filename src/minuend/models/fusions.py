@@ -155,6 +155,21 @@ def has_other_parameters(flow: Flow, index: int) -> bool | None:
     return True if True in found else None if None in found else False
 
 
+def has_scale_of_one_element(flow: Flow, index: int) -> bool:
+    """Whether what a normalisation gives is multiplied or divided by one number, where its last axis has more."""
+    operator, operands, outputs = flow.steps[index]
+    if operator != "Sub" or not outputs or flow.maker(operands[1], ()) != "ReduceMean":
+        return False
+    shape = flow.shapes.get(operands[0])
+    if isinstance(shape, tuple) and shape[-1:] == (1,):
+        return False
+    divided = {name for way in ("Div", "Reciprocal") for name in _divided(flow, outputs[0], "Pow", "Sqrt", way)}
+    while not divided.issuperset(same := _after(flow, divided, "Identity")):
+        divided |= same
+    factors = [inputs[kind == "Div" :] for kind, inputs, _ in _read(flow, divided) if kind in ("Mul", "Div")]
+    return any(name in flow.folded and not flow.is_array(name) for inputs in factors for name in inputs)
+
+
 def _is_no_vector(flow: Flow, name: str, size: object) -> bool | None:
     """Whether a value has not one axis of a size; ``None`` where that is not known."""
     dims = flow.shapes.get(name)

@@ -9,6 +9,7 @@ unknown parameters          the same, where their shapes do not say
 mask of attention           the node makes a mask for a Softmax out of 1 less what has two axes more, below opset 13
 difference behind two layers  the node subtracts from what two layers with biases make, one after the other
 gated cell                  the node is part of a GRU cell that is written out
+scale of one element        a normalisation is scaled by one number
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
                             and dequantised behind it
@@ -28,7 +29,7 @@ from minuend.core.elements import TYPES
 from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
-from minuend.models.fusions import has_other_parameters
+from minuend.models.fusions import has_other_parameters, has_scale_of_one_element
 from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
 from minuend.models.ranges.interval import Range
 
@@ -41,10 +42,12 @@ EXTREMES = "extremes of float16"
 MOVED_INT8 = "int8 moved"
 INPUT_IN_16_BITS = "input in 16 bits"
 QUANTISED_OUTPUT = "output quantised"
+SCALE = "scale of one element"
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
 KINDS = frozenset((
-    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT, MASK, CELL, LAYERS,
+    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT, SCALE,
+    MASK, CELL, LAYERS,
     *OTHER_PARAMETERS.values(),
 ))  # fmt: skip
 """All of them, except that a square has the name of its type behind it."""
@@ -103,6 +106,10 @@ class Hazards:
             yield JOINED_LATER
         if not element.is_integer and (other := has_other_parameters(self.flow, index)) is not False:
             yield OTHER_PARAMETERS[other]
+        plain, places = self.flow.plain
+        views = ((self.flow, index), (plain, places[index]))  # a plain one has no factors of 1
+        if not element.is_integer and any(itertools.starmap(has_scale_of_one_element, views)):
+            yield SCALE
         if not element.is_integer and _is_behind_einsum(self.flow, inputs):
             yield EINSUM
         if index in self._in_cells:

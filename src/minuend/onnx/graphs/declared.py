@@ -129,22 +129,22 @@ def _is_deprecated(node: NodeProto, opsets: Mapping[str, int]) -> bool:
 
 
 def _has_dequantised_value(model: ModelProto) -> bool:
-    """Whether a DequantizeLinear converts what an operator made, or an input of an open shape.
+    """Whether a DequantizeLinear converts an input, or what an operator made.
 
     Not where it reads a QuantizeLinear and no output is its result, or made of it by operators of one operand alone.
     """
-    return any(map(_dequantises, within(model.graph)))
+    given = {one.name for one in _inputs(model)}
+    return any(_dequantises(graph, given) for graph in within(model.graph))
 
 
-def _dequantises(graph: GraphProto) -> bool:
+def _dequantises(graph: GraphProto, given: Collection[str]) -> bool:
     makers = {name: node.op_type for node in graph.node for name in node.output}
-    open_ = {one.name for one in graph.input if not _has_shape(one) or _has_open_dim(one)}
     ends = {one.name for one in graph.output}
     for node in reversed(graph.node):
         if len(node.input) == 1 and ends.intersection(node.output):
             ends.update(node.input)
     return any(
-        node.input[0] in open_
+        node.input[0] in given
         or (maker := makers.get(node.input[0], "Constant")) not in ("Constant", "QuantizeLinear")
         or (maker == "QuantizeLinear" and not ends.isdisjoint(node.output))
         for node in graph.node

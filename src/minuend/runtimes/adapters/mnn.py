@@ -18,10 +18,14 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
+    "scale of one element": (
+        "unknown",
+        "MNN takes it for a LayerNormalization, and reads beyond a scale without an element for each of the last axis",
+    ),
     "Scan": ("not-implemented", "MNN's converter has no Scan"),
     "dequantised value": (
         "unknown",
-        "MNN does not load some models that dequantise what operators make, or dies of them; of which was not measured",
+        "MNN does not load some models that dequantise more than constants, or dies of them; which was not measured",
     ),
     "local function": ("not-implemented", "MNN's converter reads no local functions; minuend fix inlines them"),
 }
