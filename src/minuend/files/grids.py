@@ -91,10 +91,10 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
             for grid, start in ((x, joined.a_start), (y, joined.b_start))
         ]
         _check_axis(pair, (x, y), paths, k)
-    for name, label in x.labels.items():
-        other = y.labels.get(name)
+    for label in x.labels.values():
+        other = _counterpart(label, x, y, joined)
         if other is not None and label.axes and other.axes:
-            _check_labels(name, x, y)
+            _check_labels(label, other, x, y)
     if _lengths(x, y):
         for what, part in x.parts.items():
             if part.settles and not part.label and what in y.parts:
@@ -108,6 +108,21 @@ def _check_coordinates(x: Coordinates, y: Coordinates, joined: Broadcast, paths:
             f"A and B have different coordinate systems: {described[0]} and {described[1]}; nothing is warped, bring "
             "them to one first"
         )
+
+
+def _counterpart(label: Companion, x: Coordinates, y: Coordinates, joined: Broadcast) -> Companion | None:
+    """Find B's coordinates of the name of A's; where several bear it, those along the same axes of the result."""
+    alike = [[one for one in grid.labels.values() if one.name == label.name] for grid in (x, y)]
+    if len(alike[0]) == len(alike[1]) == 1:
+        return alike[1][0]
+    own = _along(label, x, joined.a_start)
+    return next((one for one in alike[1] if _along(one, y, joined.b_start) == own), None)
+
+
+def _along(label: Companion, grid: Coordinates, start: int) -> list[int]:
+    """Return the axes of the result that coordinates lie along."""
+    places = {axis.path: start + k for k, axis in enumerate(grid.axes)}
+    return [places.get(axis.path, -1) for axis in label.axes]
 
 
 def _lengths(x: Coordinates, y: Coordinates) -> bool:
@@ -147,9 +162,8 @@ def _check_axis(pair: list[Axis | None], grids: tuple[Coordinates, Coordinates],
         )
 
 
-def _check_labels(name: str, x: Coordinates, y: Coordinates) -> None:
+def _check_labels(one: Companion, other: Companion, x: Coordinates, y: Coordinates) -> None:
     """Check that coordinates are the same numbers, along the same axes, in the same units, of the same cells."""
-    one, other = x.labels[name], y.labels[name]
     axes = [[axis.name for axis in label.axes] for label in (one, other)]
     a, b = one.elements(), other.elements()
     if len(axes[0]) != len(axes[1]) or (
@@ -327,7 +341,7 @@ def _agree(name: str, x: Coordinates, y: Coordinates) -> bool:
     if one is None or other is None:
         return True
     try:
-        _check_labels(name, x, y)
+        _check_labels(one, other, x, y)
     except FileFormatError:
         return False
     return True

@@ -91,6 +91,20 @@ def test_scales_of_one_name_in_two_groups_are_compared_and_written(tmp_path: Pat
         subtract_files(a, b, str(out))
 
 
+def test_scales_of_one_name_are_compared_along_the_axis_that_an_operand_has(tmp_path: Path) -> None:
+    a, b, out = save(tmp_path / "a.h5", "v", scales=[["x"], ["g/x"]]), tmp_path / "b.h5", tmp_path / "c.h5"
+    with h5py.File(b, "w") as file:
+        file["v"], file["g/x"] = [1.0, 2.0, 3.0], [0, 1, 2]
+        file["g/x"].make_scale("x")
+        file["g/x"].attrs["units"] = "m"
+        file["v"].dims[0].attach_scale(file["g/x"])
+    subtract_files(a, str(b), str(out))
+    with h5py.File(b, "a") as file:
+        file["g/x"][1] = 5
+    with pytest.raises(FileFormatError, match=r"different coordinates 'x': at 1 A has 1 and B 5;"):
+        subtract_files(a, str(b), str(out))
+
+
 def test_a_further_scale_that_is_gone_is_passed_over(tmp_path: Path) -> None:
     a, out = save(tmp_path / "a.h5", "v", scales=[["y"], ["x", "two"]]), tmp_path / "c.h5"
     with h5py.File(a, "a") as file:
