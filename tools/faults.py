@@ -385,9 +385,12 @@ class Broken(AssertionError):
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """The digest of every file beneath a folder, by its path there."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() or path.is_symlink())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    """The digest of every file beneath a folder, by its path there; a process that ends may still remove its own."""
+    found: dict[str, str] = {}
+    for path in sorted(Path(home, name) for home, _, names in os.walk(folder) for name in names):
+        with contextlib.suppress(FileNotFoundError):
+            found[str(path.relative_to(folder))] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
 
 
 class Stage:
