@@ -164,9 +164,8 @@ def has_scale_of_one_element(flow: Flow, index: int) -> bool:
     if isinstance(shape, tuple) and shape[-1:] == (1,):
         return False
     divided = {name for way in ("Div", "Reciprocal") for name in _divided(flow, outputs[0], "Pow", "Sqrt", way)}
-    while not divided.issuperset(same := _after(flow, divided, "Identity")):
-        divided |= same
-    factors = [inputs[kind == "Div" :] for kind, inputs, _ in _read(flow, divided) if kind in ("Mul", "Div")]
+    own = _handed_on(flow, divided)
+    factors = [inputs[kind == "Div" :] for kind, inputs, _ in _read(flow, own) if kind in ("Mul", "Div")]
     return any(name in flow.folded and not flow.is_array(name) for inputs in factors for name in inputs)
 
 
