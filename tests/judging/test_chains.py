@@ -812,6 +812,9 @@ def test_an_instance_normalisation_with_one_scale_and_bias_is_added_in_another_o
 NEGATED = {
     "Conv": ("float[1,4,3,3] x, float[1,4,3,3] z", "c = Conv(x, w)", True),
     "ConvTranspose": ("float[1,4,3,3] x, float[1,4,3,3] z", "c = ConvTranspose(x, w)", True),
+    "Conv and BatchNormalization": (
+        "float[1,4,3,3] x, float[1,4,3,3] z", "b = Conv(x, w) c = BatchNormalization(b, s, t, t, s)", True,
+    ),
     "AveragePool": ("float[1,4,3,3] x, float[1,4,3,3] z", "c = AveragePool <kernel_shape = [1, 1]> (x)", True),
     "InstanceNormalization": ("float[1,4,3] x, float[1,4,3] z", "c = InstanceNormalization(x, s, t)", True),
     "LayerNormalization": ("float[3,4] x, float[3,4] z", "c = LayerNormalization(x, s)", True),
@@ -841,6 +844,53 @@ def test_openvino_adds_what_it_negates_where_it_computes_it_together_with_a_diff
     )
     got = compiled({"x": x, "z": z})[0]
     assert bool(((got == 0) & ~np.signbit(got)).any()) is negated
+
+
+BEFORE_BATCH_NORMALISATION = {
+    # what makes an operand, the order, what reads the difference, and whether openvino rounds that twice
+    "Conv": ("c = Conv(x, w)", "c, z", "e = Identity(d)", True),
+    "Conv, second": ("c = Conv(x, w)", "z, c", "e = Identity(d)", True),
+    "a factor between": ("n = Conv(x, w) c = Mul(n, k)", "c, z", "e = Identity(d)", True),
+    "BatchNormalization between": ("n = Conv(x, w) c = BatchNormalization(n, s, t, t, v)", "c, z", "e = Relu(d)", True),
+    "activated after": ("c = Conv(x, w)", "c, z", "e = Sigmoid(d)", True),
+    "activated between": ("n = Conv(x, w) c = Relu(n)", "c, z", "e = Identity(d)", False),
+    "one value for each channel": ("c = Conv(x, w)", "c, u", "e = Identity(d)", False),
+    "read twice": ("c = Conv(x, w)", "c, z", "e = Identity(d) f = Exp(d)", False),
+    "ConvTranspose": ("c = ConvTranspose(x, w)", "c, z", "e = Identity(d)", False),
+    "MatMul": ("c = MatMul(x, m)", "c, z", "e = Identity(d)", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "order", "read", "twice"), BEFORE_BATCH_NORMALISATION.values(), ids=BEFORE_BATCH_NORMALISATION
+)
+def test_openvino_rounds_a_batch_normalisation_twice_where_a_convolution_computes_it(made, order, read, twice):
+    """It computes all from the convolution on at once, and rounds a product and a sum once elsewhere."""
+    source = np.random.default_rng(0)
+    numbers = {name: source.standard_normal(4).astype(np.float32) for name in ("s", "t")}
+    stored = {
+        **numbers, "v": np.abs(numbers["s"]) + np.float32(0.5), "k": numbers["s"].reshape(4, 1, 1),
+        "w": source.standard_normal((4, 4, 1, 1)).astype(np.float32), "m": numbers["s"] * np.eye(4, dtype=np.float32),
+    }  # fmt: skip
+    given = "float[1,4,4,4] x, float[1,4,4,4] z, float[1,4,1,1] u"
+    normalised = "y = BatchNormalization(e, s, t, t, v)"
+    outputs = "float[] y, float[] f" if "f = " in read else "float[] y"
+    proto = with_stored(of_chain(f"{made} d = Sub({order}) {read} {normalised}", given, outputs), stored)
+    (finding,) = check(proto, OPENVINO, hint="f32").findings
+    assert ((finding.verdict, finding.severity) == ("different-numbers", "numbers")) is twice
+    core = pytest.importorskip("openvino").Core()
+
+    def run(proto, fed):
+        loaded = core.read_model(proto.SerializeToString())
+        compiled = core.compile_model(loaded, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        return compiled([fed[one.get_any_name()] for one in compiled.inputs])[0]
+
+    fed = {name: source.standard_normal((1, 4, 4, 4)).astype(np.float32) for name in "xz"}
+    fed["u"] = source.standard_normal((1, 4, 1, 1)).astype(np.float32)
+    made_of = run(with_stored(of_chain(f"{made} y = Identity(c)", "float[1,4,4,4] x"), stored), fed)
+    first, second = ({"c": made_of, **fed}[name] for name in order.split(", "))
+    cut = with_stored(of_chain(f"{read} {normalised}", "float[1,4,4,4] d", outputs), stored)
+    assert np.array_equal(run(proto, fed), run(cut, {"d": first - second})) is not twice
 
 
 LAST_FACTORS = {

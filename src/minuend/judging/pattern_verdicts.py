@@ -31,6 +31,7 @@ from minuend.models.matching import (
     NEGATED,
     REORDERED,
     REVERSED,
+    ROUNDED_TWICE,
     SUMMED,
     UNPACKED,
     UNPACKED_LATE,
@@ -254,6 +255,7 @@ _OF_KERNELS = {
     FATAL: {EVERY: Answer("not-implemented", message="the process dies (SIGSEGV)")},
     DYNAMIC: {EVERY: Answer("different-numbers", severities=("numbers",))},
     SUMMED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
+    ROUNDED_TWICE: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
 }
 _AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL)
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}

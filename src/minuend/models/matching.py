@@ -86,6 +86,7 @@ LEVELS, NAN_ALONE = "levels", "NaN alone"
 
 MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
 UNPACKED, UNPACKED_LATE, DYNAMIC, SUMMED = "unpacked", "unpacked late", "dynamic", "summed"
+ROUNDED_TWICE = "rounded twice"
 REVERSED, FATAL = "reversed", "fatal"
 """What a runtime's kernel does with a subtraction, see :class:`Match`:
 
@@ -95,6 +96,8 @@ REVERSED, FATAL = "reversed", "fatal"
   those of a product with a stored matrix whose rows do not fill its registers; or, in a graph that quantises, out of an
   average.
 - SUMMED: of four axes or more it begins the sums of a depthwise convolution with the other operand.
+- ROUNDED_TWICE: between a convolution and a batch normalisation, it computes all three at once; elsewhere that product
+  and sum are rounded once, in one step.
 - NEGATED: a value less what was reduced, multiplied or normalised is a negated difference, with the other zero.
 - REVERSED: the same of a constant less a value, and of a value less an integer, in a graph that quantises.
 - CUT_OFF: in bfloat16, of what was reduced and a constant of one number or along one axis, it cuts the result off.
@@ -139,8 +142,8 @@ class Match:
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
         kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED`,
-            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`SUMMED`, :data:`REVERSED` or :data:`FATAL` where some
-            runtimes compute the adjacent operator and the judged one so; else ``""``.
+            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`SUMMED`, :data:`ROUNDED_TWICE`, :data:`REVERSED` or
+            :data:`FATAL` where some runtimes compute the adjacent operator and the judged one so; else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -201,6 +204,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
         _reversed,
         _grouped,
         _in_one_kernel,
+        _before_batch_normalisation,
     )
     parts = (_makers, _readers, _results, _unpacked) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))
@@ -389,6 +393,33 @@ def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made:
         yield NEGATED
 
 
+def _before_batch_normalisation(flow: Flow, index: int) -> Iterator[Match]:
+    """A convolution and a value of its shape, between which and a batch normalisation all is computed one by one.
+
+    What a convolution reads next takes its factors instead.
+    """
+    _, operands, (result, *_) = flow.steps[index]
+    if len(operands) != 2 or not any(_is_normalised_in_kernel(flow, one) for one in _single_results(flow, result)):
+        return
+    for name, other in (operands, reversed(operands)):
+        for way, passed in _single_ways(flow, name):
+            convolved = flow.maker(way) == "Conv" and passed <= {*_SCALING, *SHAPES, "Add", "Sub", _ALL_PRODUCTS}
+            if convolved and other not in flow.folded and other != name and _may_be_of_one_shape(flow, other, way):
+                own = _judged(flow, index, (X, X))
+                yield Match(Op(_ALL_PRODUCTS, (own,)), ADJACENT, _ALL_PRODUCTS, kernel=ROUNDED_TWICE)
+                return
+
+
+def _is_normalised_in_kernel(flow: Flow, name: str) -> bool:
+    """Whether a batch normalisation alone reads a value, whose factors no convolution takes."""
+    readers = flow.readers_of(name)
+    if len(readers) != 1 or flow.uses(name) != 1:
+        return False
+    operator, inputs, outputs = flow.steps[readers[0]]
+    after = [flow.steps[i][0] for one in outputs for i in flow.readers_of(one)]
+    return operator == _ALL_PRODUCTS and inputs[:1] == (name,) and after != ["Conv"]
+
+
 _NEGATING = (
     "AveragePool", "Conv", "ConvTranspose", "Gemm", "InstanceNormalization", "LayerNormalization", "MatMul",
     "MeanVarianceNormalization",
@@ -412,8 +443,8 @@ def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
 
 
 _ONE_BY_ONE = frozenset((
-    *SHAPES, *LINEAR, "Abs", "Cast", "Clip", "Elu", "Exp", "Gelu", "HardSwish", "LeakyRelu", "Mish", "PRelu", "Relu",
-    "Round", "Sigmoid", "Sqrt", "Sum", "Tanh",
+    *SHAPES, *LINEAR, "Abs", "BatchNormalization", "Cast", "Clip", "Elu", "Exp", "Gelu", "HardSwish", "LeakyRelu",
+    "Mish", "PRelu", "Relu", "Round", "Sigmoid", "Sqrt", "Sum", "Tanh",
 ))  # fmt: skip
 """Operators that runtimes fuse into what makes their operand, and with what reads their result."""
 
@@ -434,6 +465,22 @@ def _single_ways(flow: Flow, name: str) -> Iterator[tuple[str, frozenset[str]]]:
             return
         passed |= {operator}
         (name,) = left
+
+
+def _single_results(flow: Flow, name: str) -> Iterator[str]:
+    """A value, and those that operators make of it one by one, as long as each is read once."""
+    seen = set[str]()
+    while name not in seen:
+        seen.add(name)
+        yield name
+        readers = flow.readers_of(name)
+        if len(readers) != 1 or flow.uses(name) != 1:
+            return
+        operator, inputs, outputs = flow.steps[readers[0]]
+        left = [one for one in inputs if one and one not in flow.folded]
+        if operator not in _ONE_BY_ONE or left != [name] or not outputs:
+            return
+        name = outputs[0]
 
 
 def _shape(flow: Flow, name: str, count: int) -> Sequence[object] | None:
