@@ -836,6 +836,7 @@ def test_openvino_adds_what_it_negates_where_it_computes_it_together_with_a_diff
     proto = with_stored(of_chain(f"{made} r = Relu(c) y = Sub(z, r)", inputs), stored)
     (finding,) = check(proto, OPENVINO, hint="f32").findings
     assert (finding.verdict, finding.severity) == (("different-numbers", "sign-of-zero") if negated else ("ok", None))
+    assert (str(finding.witness) == "-0.0 - 0.0: got 0.0, expected -0.0") is negated
     source = np.random.default_rng(0)
     x, z = source.standard_normal(shape).astype(np.float32), np.full(shape, -0.0, np.float32)
     core = pytest.importorskip("openvino").Core()

@@ -461,6 +461,8 @@ def _with_rule_witness(found: PatternVerdict, match: Match, occurrence: Occurren
         return found
     if match.kernel == REVERSED and (number := equal_number(occurrence)) is not None:
         return replace(found, witness=Witness(occurrence.op.computes, (number, number), -0.0, 0.0))
+    if match.kernel == NEGATED:
+        return replace(found, witness=Witness(occurrence.op.computes, (-0.0, 0.0), 0.0, -0.0))
     if match.kernel == CUT_OFF:
         return replace(found, witness=of_cut_off(match.pattern))
     return replace(found, witness=of_factor(match.pattern)) if found.severity == "sign-of-zero" else found
