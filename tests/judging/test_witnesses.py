@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 import onnx
 from onnx import helper, numpy_helper
 
-from minuend import check, subtract
+from minuend import check, fix, run, subtract
 from minuend.core.elements import TYPES as ELEMENTS
 from minuend.judging.derived_witnesses import derived
 from minuend.models.occurrences import occurrences
@@ -55,6 +55,58 @@ def test_two_constants_are_decided_on_those_very_numbers():
     for target in (OPENVINO, ONNXRUNTIME):
         (finding,) = check(model, target).findings
         assert (finding.verdict, finding.witness) == ("ok", None), finding.reason
+
+
+MADE = {
+    "Max(w, v)": "different-numbers",
+    "BitwiseAnd(w, v)": "different-numbers",
+    "GatherElements(w, i)": "different-numbers",
+    "Reshape(m, s) m = Max(w, v)": "different-numbers",
+    "Add(w, v)": "ok",
+    "Where(t, w, v)": "ok",
+    "Compress(w, t)": "ok",
+    "Mod(w, v)": "ok",
+}
+"""What makes a constant of uint8 that is smaller than what is subtracted from it, and the verdict on openvino."""
+
+
+def of_made_constants(made: str) -> str:
+    call, *before = reversed(made.split(" m = ")) if " m = " in made else (made,)
+    nodes = f"m = {call} c = {before[0]}" if before else f"c = {call}"
+    stored = "uint8[2] w = {1, 2}, uint8[2] v = {5, 5}, uint8[2] k = {9, 9}, int64[2] i = {0, 1}, int64[1] s = {2}"
+    return (
+        '<ir_version: 8, opset_import: ["" : 18]> g (uint8[2] x) => (uint8[2] y) '
+        f"<{stored}, bool[2] t = {{1, 1}}> {{ {nodes} d = Sub (c, k) y = Add (d, x) }}"
+    )
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_openvino_computes_some_constants_when_it_runs_and_saturates_then(made, tmp_path):
+    openvino = pytest.importorskip("openvino")
+    text = of_made_constants(made)
+    (finding,) = check(text, OPENVINO).findings
+    assert finding.verdict == MADE[made], finding.reason
+    assert check(text, ONNXRUNTIME).ok
+    core, zeros = openvino.Core(), np.zeros(2, np.uint8)
+    proto = onnx.parser.parse_model(text)
+    loaded = core.read_model(proto.SerializeToString())
+    (got,) = core.compile_model(loaded, "CPU")([zeros]).values()
+    assert (got.tolist() == run(text, {"x": zeros})["y"].tolist()) == (finding.verdict == "ok")
+    openvino.save_model(loaded, tmp_path / "m.xml", compress_to_fp16=False)
+    (of_ir,) = check(tmp_path / "m.xml", OPENVINO).findings
+    assert of_ir.verdict == finding.verdict, of_ir.reason
+
+
+def test_fix_takes_such_constants_for_what_they_are():
+    openvino = pytest.importorskip("openvino")
+    text = of_made_constants("GatherElements(w, i)")
+    fixed = fix(text, OPENVINO, run=False)
+    assert fixed.changes
+    assert not fixed.refused
+    assert check(fixed.model, OPENVINO).ok
+    core, zeros = openvino.Core(), np.zeros(2, np.uint8)
+    compiled = core.compile_model(core.read_model(fixed.model.SerializeToString()), "CPU")
+    assert next(iter(compiled([zeros]).values())).tolist() == run(text, {"x": zeros})["y"].tolist()
 
 
 @pytest.mark.parametrize(

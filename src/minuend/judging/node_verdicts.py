@@ -90,7 +90,18 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
     for form, (verdict, statement) in quirks(target.runtime).strict_of(target.release).items():
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
-    return _by_measurement(occurrence, node, measured, hint)
+    found = _by_measurement(occurrence, node, measured, hint)
+    if (later := unfolded(occurrence, target)) is None:
+        return found
+    again = _by_measurement(later, node, measured, hint)
+    worse = min(found, again, key=lambda one: WORST.index(one.verdict))
+    return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
+
+
+def unfolded(occurrence: Occurrence, target: Target) -> Occurrence | None:
+    """Return what an occurrence is on a target that makes some of its constants while the model runs; else ``None``."""
+    folds = quirks(target.runtime).folds
+    return None if all(folds(*made) for made in occurrence.makers) else occurrence.unfolded
 
 
 @known_of

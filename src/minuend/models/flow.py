@@ -59,6 +59,7 @@ class Flow:
         within: the operators in whose bodies the scope lies, the outermost first.
         no_readers: operators that do not count as readers of what they are given.
         declared: names of values in between whose shapes the model states.
+        made_later: names of values that a runtime computes when the model runs, though no input reaches them.
         attributes: what a node states besides, by its number: of equal operators, inputs and attributes runtimes
             compute one.
     """
@@ -74,6 +75,7 @@ class Flow:
     no_readers: Collection[str] = ()
     attributes: Callable[[int], Hashable] = lambda index: None
     declared: Collection[str] = ()
+    made_later: Collection[str] = ()
 
     @cached_property
     def _made(self) -> dict[str, int]:
@@ -103,7 +105,9 @@ class Flow:
         ready = [i for i, open_ in waiting.items() if not open_ and self.steps[i][1]]
         while ready:
             operator, _, outputs = self.steps[ready.pop()]
-            for name in () if operator == "DequantizeLinear" else outputs:
+            for name in (
+                () if operator == "DequantizeLinear" else (one for one in outputs if one not in self.made_later)
+            ):
                 known.add(name)
                 for i in self._readers.get(name, ()):
                     waiting[i] -= 1

@@ -7,7 +7,7 @@ subnormal, infinite or none are not followed, nor is -0: runtimes differ in thes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -30,8 +30,38 @@ _COMPUTED: Mapping[str, np.ufunc] = MappingProxyType(
 _ROUNDED: Mapping[str, np.ufunc] = MappingProxyType({**_COMPUTED, "Div": np.divide, "Sqrt": np.sqrt})
 """Those that runtimes compute as the contract says, and those that they do where rounding once is all they can do."""
 
+Made = tuple[str, str]
+"""An operator, and the element type of its result."""
+
+_FOLDED = frozenset((
+    "Cast", "CastLike", "Concat", "ConstantOfShape", "DepthToSpace", "Expand", "EyeLike", "Flatten", "Gather",
+    "Identity", "Pad", "Range", "Reshape", "Shape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose",
+    "Trilu", "Unsqueeze", "Where",
+))  # fmt: skip
+"""Operators that move or convert: runtimes compute them of constants of any type while they load a model."""
+
 _SMALLEST = 2.0**-126
 """Numbers below are subnormal in float32, which some runtimes take for 0."""
+
+
+def makers(flow: Flow, names: Iterable[str]) -> dict[str, Made]:
+    """Return what makes constants of stored ones, by the values' names, but for what every runtime folds.
+
+    >>> steps = [("Abs", ("k",), ("a",)), ("Reshape", ("a", "s"), ("r",)), ("Add", ("x", "r"), ("y",))]
+    >>> flow = Flow(steps, ("k", "s"), {"a": "int8"})
+    >>> makers(flow, ("r",)), makers(flow, ("k", "y"))
+    ({'a': ('Abs', 'int8')}, {})
+    """
+    waiting, found, seen = [name for name in names if name in flow.folded], dict[str, Made](), set[str]()
+    while waiting:
+        name = waiting.pop()
+        made = flow.maker_of(name) if name not in flow.constants and name not in seen else None
+        seen.add(name)
+        if made is not None:
+            operator, inputs, _ = flow.steps[made]
+            waiting += inputs
+            found.update({name: (operator, flow.dtypes.get(name, ""))} if operator not in _FOLDED else {})
+    return found
 
 
 def computed(flow: Flow, name: str, left: int = _MOST) -> Array | None:

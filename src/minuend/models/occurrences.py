@@ -14,7 +14,9 @@ from minuend.core.elements import ElementType
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming import reading
 from minuend.models.constants import Constants
-from minuend.models.matching import Match
+from minuend.models.flow import Flow
+from minuend.models.folding import Made, makers
+from minuend.models.matching import Match, matches
 from minuend.models.opening import M_contra, Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full
@@ -42,6 +44,9 @@ class Occurrence:
         added: the stored numbers that nodes of its graph add, negated where they subtract them.
         violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
+        makers: the operators that make its constants, each with the type of its result, but for those that every
+            runtime computes while it loads a model.
+        unfolded: what it is where a runtime computes those when the model runs; ``None`` where there are none.
         fixed: the elements of each operand that is stored in the model; queried seldom, for it reads them.
         live: the node itself, as the dialect's ``fixing`` rewrites it; ``None`` where it cannot.
         known: what was found out of it, for :func:`known_of`; an occurrence that differs in anything has its own.
@@ -60,12 +65,15 @@ class Occurrence:
     added: frozenset[float] = frozenset()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()
+    makers: frozenset[Made] = frozenset()
+    unfolded: Occurrence | None = None
     live: object = None
     known: dict[Hashable, tuple[object, object]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def copy(self, *, fixed: Callable[[], tuple[Array | None, ...]], live: object) -> Occurrence:
         """Return the same occurrence in an equal model."""
-        found = replace(self, fixed=fixed, live=live)
+        unfolded = None if self.unfolded is None else self.unfolded.copy(fixed=fixed, live=live)
+        found = replace(self, fixed=fixed, live=live, unfolded=unfolded)
         object.__setattr__(found, "known", self.known)
         return found
 
@@ -140,6 +148,25 @@ OCCURRENCES = Ability[Occurring[Model]]("occurrences")
 def constants_of(*operands: Range) -> Constants:
     """Return the positions of operands that are constants."""
     return tuple(i for i, one in enumerate(operands) if one.constant)
+
+
+def with_unfolded(occurrence: Occurrence, flow: Flow, index: int) -> Occurrence:
+    """Return an occurrence with what it is where its constants are made while the model runs.
+
+    Args:
+        occurrence: it. flow: its scope. index: the number of its node there.
+    """
+    inputs = flow.steps[index][1]
+    known = {i: makers(flow, inputs[i : i + 1]) for i in occurrence.constants if i < len(inputs)}
+    made = {name: maker for one in known.values() for name, maker in one.items()}
+    if not made:
+        return occurrence
+    later = replace(flow, made_later=frozenset(made))
+    operands = tuple(
+        replace(one, constant=one.constant and not known.get(i)) for i, one in enumerate(occurrence.operands)
+    )
+    unfolded = replace(occurrence, operands=operands, constants=constants_of(*operands), matches=matches(later, index))
+    return replace(occurrence, makers=frozenset(made.values()), unfolded=unfolded)
 
 
 def typed(range_: Range, dtype: str | None, why: str = "input") -> Range:

@@ -25,7 +25,7 @@ from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
 from minuend.models.hazards import Hazards, kinds_of_model
 from minuend.models.matching import matches
-from minuend.models.occurrences import Array, Occurrence, constants_of, typed
+from minuend.models.occurrences import Array, Occurrence, constants_of, typed, with_unfolded
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import CONDITIONS, Values, branches
@@ -138,7 +138,7 @@ def _analysed(
         )
         constants = constants_of(*operands)
         own = hazards[one.scope.where].of(one.index, operands).union(ways_of_operands(one) if stored else ())
-        yield Occurrence(
+        occurrence = Occurrence(
             op=one.op,
             name=one.proto.name,
             where=one.where,
@@ -156,6 +156,7 @@ def _analysed(
             ),
             live=one,
         )
+        yield with_unfolded(occurrence, flow, one.index)
 
 
 # ---- the last models ------------------------------------------------------------------------------------------

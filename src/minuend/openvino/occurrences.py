@@ -12,7 +12,7 @@ from minuend.files.streaming.reading import Array
 from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
 from minuend.models.flow import Flow
 from minuend.models.matching import matches
-from minuend.models.occurrences import Occurrence, constants_of, typed
+from minuend.models.occurrences import Occurrence, constants_of, typed, with_unfolded
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
@@ -64,7 +64,7 @@ def occurrences(
             node = _node(model, layer, within)
             dtype = node.a.dtype if isinstance(node, Node) else None
             operands = tuple(typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
-            yield Occurrence(
+            found = Occurrence(
                 op=rows[layer.type],
                 name=layer.name,
                 where=node.where if isinstance(node, Node) else f"{within}{layer.where}",
@@ -83,6 +83,7 @@ def occurrences(
                     {LAYERS} if is_behind_layers(flow, numbers[layer]) else (),
                 ),
             )
+            yield with_unfolded(found, flow, numbers[layer])
 
 
 _MISSING = (

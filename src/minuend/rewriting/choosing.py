@@ -10,7 +10,7 @@ from typing import Literal
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
-from minuend.judging.node_verdicts import judge
+from minuend.judging.node_verdicts import judge, unfolded
 from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
@@ -136,6 +136,9 @@ class Request:
 def choose(request: Request) -> Choice:
     """Choose for one occurrence of a model and one runtime."""
     finding = judge(request.occurrence, request.target, hint=request.options.hint)
+    later = unfolded(request.occurrence, request.target)
+    if later is not None and judge(later, request.target, hint=request.options.hint).verdict == finding.verdict:
+        request = replace(request, occurrence=later)
     if request.unread:
         return Choice("refuse", request.unread)
     if not isinstance(request.occurrence.node, Node) or finding.verdict == "invalid":

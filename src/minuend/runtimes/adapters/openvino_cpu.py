@@ -209,6 +209,33 @@ LIMITS = (
 )
 """Recipes that are not right here: their names, element types, constants, value classes (none: all), and why."""
 
+_WHILE_IT_LOADS = frozenset((
+    "Abs", "Acos", "Acosh", "Add", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh",
+    "BatchNormalization", "BitShift", "Clip", "Compress", "Cos", "Cosh", "Div", "Einsum", "Equal", "Erf", "Exp",
+    "Floor", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "Hardmax", "LayerNormalization", "Log", "LogSoftmax",
+    "MatMul", "Max", "MaxPool", "Mean", "Min", "Mul", "Neg", "NonZero", "Not", "OneHot", "Or", "Pow", "Reciprocal",
+    "ReduceL1", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSum", "ReduceSumSquare", "Relu", "Round", "ScatterElements", "ScatterND", "ScatterUpdate", "Sigmoid",
+    "Sign", "Sin", "Sinh", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "TopK",
+))  # fmt: skip
+"""Operators of constants that it computes while it loads a model, but for some of 8 bits."""
+_OF_8_BITS = frozenset((
+    "Add", "Compress", "Floor", "GlobalMaxPool", "MaxPool", "Mod", "OneHot", "ReduceMax", "ReduceMin", "ScatterUpdate",
+    "Sub", "Sum",
+))  # fmt: skip
+"""Those of 8 bits."""
+
+
+def folds(operator: str, dtype: str) -> bool:
+    """Whether it computes an operator of constants while it loads a model.
+
+    Numbers of 8 bits saturate where it does not: ``Max(w, v) - k`` of uint8 gives 0 for 5 - 10.
+    """
+    if dtype in ("int8", "uint8"):
+        return operator in _OF_8_BITS
+    return operator in _WHILE_IT_LOADS or (operator == "Mod" and "int" in dtype)
+
+
 _LARGEST_BFLOAT16 = float(2**127 * (2 - 2**-7))
 
 
