@@ -11,6 +11,7 @@ from ir_files import EDGE_R, TEXT, WEIGHTS, changed
 
 from minuend.core import shapes
 from minuend.errors import ConversionRefused, SpecError
+from minuend.judging.checking import check
 from minuend.models.graph import Graph, Step, Value
 from minuend.openvino import Tensor
 from minuend.openvino.ir.builder import Builder
@@ -326,3 +327,38 @@ def test_what_is_made_runs_on_openvino() -> None:
     a, b = (np.random.default_rng(9).standard_normal(s, F32) for s in ((2, 3, 4, 5), (3, 4)))
     compiled = core.compile_model(core.read_model(*model.to_bytes()), "CPU")
     assert same(compiled({"a": a, "b": b})["y"], builder.model.run({"a": a, "b": b})["y"])
+
+
+IF_OF_TWO = "then_branch = t () => (float[4] r) { r = Sub(a, b) }, else_branch = e () => (float[4] s) { s = Add(a, b) }"
+LOOP_BODY = "body = t (int64 i, bool c, float[4] s) => (bool d, float[4] r) { r = Sub(s, b) d = Identity(c) }"
+PRELU = "(float[2, 3] x) => (float[2, 3] y) <float[1] s = {0.25}, float[3] k = {1, 2, 3}>"
+OF_16_BITS = "(float[4] x, float[4] a, float[4] b) => (float[4] y, float[4] d) <float s = {0.01}, uint16 z = {30000}>"
+QUANTISED = "q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z)"
+LOOP = "(float[4] a, float[4] b) => (float[4] y) <int64 n = {3}, bool k = {1}>"
+ALIKE = {
+    f"(bool c, float[4] a, float[4] b) => (float[4] y) {{ y = If (c) <{IF_OF_TWO}> }}": "different-numbers",
+    f"{LOOP} {{ y = Loop (n, k, a) <{LOOP_BODY}> }}": "different-numbers",
+    f"{PRELU} {{ p = PRelu(x, s) y = Sub(p, k) }}": "ok",
+    f"{OF_16_BITS} {{ {QUANTISED} d = Sub(a, b) }}": "not-implemented",
+}
+
+
+@pytest.mark.parametrize("declared", ALIKE)
+def test_a_graph_has_one_verdict_as_onnx_and_as_ir(declared: str, tmp_path: Path) -> None:
+    ov, onnx = pytest.importorskip("openvino"), pytest.importorskip("onnx")
+    text = f'<ir_version: 10, opset_import: ["" : 21]> g {declared}'
+    loaded = ov.Core().read_model(onnx.parser.parse_model(text).SerializeToString())
+    ov.save_model(loaded, tmp_path / "m.xml", compress_to_fp16=False)
+    for model in (text, tmp_path / "m.xml"):
+        verdicts = {one.verdict for one in check(model, "openvino-cpu@2026.4.1", hint="f32").findings}
+        assert verdicts == {ALIKE[declared]}, model
+
+
+@pytest.mark.parametrize("declared", list(ALIKE)[:2])
+def test_openvino_takes_shapes_in_bodies_for_open(declared: str) -> None:
+    ov, onnx = pytest.importorskip("openvino"), pytest.importorskip("onnx")
+    proto = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> g {declared}')
+    compiled = ov.Core().compile_model(ov.Core().read_model(proto.SerializeToString()), "CPU")
+    fed = {"a": np.float32([-0.0] * 4), "b": np.zeros(4, np.float32), "c": np.array(True)}
+    (got,) = compiled({port.get_any_name(): fed[port.get_any_name()] for port in compiled.inputs}).values()
+    assert not np.signbit(got).any()

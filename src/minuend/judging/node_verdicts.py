@@ -90,12 +90,19 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
     for form, (verdict, statement) in quirks(target.runtime).strict_of(target.release).items():
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
+    occurrence = as_opened(occurrence, target)
     found = _by_measurement(occurrence, node, measured, hint)
     if (later := unfolded(occurrence, target)) is None:
         return found
     again = _by_measurement(later, node, measured, hint)
     worse = min(found, again, key=lambda one: WORST.index(one.verdict))
     return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
+
+
+def as_opened(occurrence: Occurrence, target: Target) -> Occurrence:
+    """Return an occurrence with the shapes that its target knows in a body."""
+    opened = occurrence.in_body and quirks(target.runtime).opens_bodies
+    return replace(occurrence, made_of_open=True) if opened and not occurrence.made_of_open else occurrence
 
 
 def unfolded(occurrence: Occurrence, target: Target) -> Occurrence | None:

@@ -31,6 +31,9 @@ holds in more bits than its type has keeps some through these."""
 DRAWN = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 """Operators of which two that are equal have other results."""
 
+DECIDED = "If of a constant"
+"""What stands for an If that takes one branch alone, as the operator in whose body nodes lie."""
+
 OF_SHAPES = ("Shape", "Size")
 """Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
 
@@ -292,6 +295,11 @@ class Flow:
     def is_made_of_open(self, index: int) -> bool:
         """Whether a node's operands are made of values whose shapes are known only when the model runs."""
         return not self._made_of_open.isdisjoint(self.steps[index][1])
+
+    @property
+    def in_body(self) -> bool:
+        """Whether the scope lies in a body of an If or a Loop."""
+        return not {"If", "Loop"}.isdisjoint(self.within)
 
     @cached_property
     def _made_of_open(self) -> set[str]:

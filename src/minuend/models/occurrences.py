@@ -41,6 +41,7 @@ class Occurrence:
         purpose: what it is there for, in words. notes: what else a reader should know of it.
         matches: the patterns around it in the graph.
         made_of_open: whether its operands are made of values of open shapes, whatever their own shapes are.
+        in_body: whether it stands in the body of an If or a Loop, at whatever depth.
         added: the stored numbers that nodes of its graph add, negated where they subtract them.
         violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
@@ -62,6 +63,7 @@ class Occurrence:
     notes: tuple[str, ...] = ()
     matches: tuple[Match, ...] = ()
     made_of_open: bool = False
+    in_body: bool = False
     added: frozenset[float] = frozenset()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()

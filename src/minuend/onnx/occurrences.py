@@ -148,6 +148,7 @@ def _analysed(
             purpose=purpose_of(flow, one.index),
             matches=matches(flow, one.index),
             made_of_open=flow.is_made_of_open(one.index),
+            in_body=flow.in_body,
             added=flow.added,
             fixed=functools.cache(functools.partial(_fixed, model, one, operands, known_flow)),
             notes=model.notes,

@@ -10,13 +10,14 @@ from minuend.core.shapes import Dim, size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
 from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
-from minuend.models.flow import Flow
+from minuend.models.flow import DECIDED, OF_SHAPES, Flow
+from minuend.models.hazards import INPUT_IN_16_BITS
 from minuend.models.matching import matches
 from minuend.models.occurrences import Occurrence, constants_of, typed, with_unfolded
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
-from minuend.models.ranges.interval import Range, full, of_blocks
+from minuend.models.ranges.interval import Range, full, join, of_blocks, within
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
 from minuend.openvino.execution import layers as table
@@ -51,32 +52,33 @@ def occurrences(
     """Yield every layer of some operators that a result depends on, those in bodies of other layers too."""
     rows = {DIALECT.resolve(None, one.name).operator: DIALECT.resolve(None, one.name) for one in operators}
     missing = [] if model.missing is None else [_MISSING]
-    sections = [(within, section, *_flow(section, within)) for within, section in model._sections()]
+    sections = list(_flows(model))
     has_sums = any(has_sums_of_float64(flow) for _, _, flow, _ in sections)
-    model_wide = frozenset({SUMS_OF_FLOAT64} if has_sums else ())
-    for within, section, flow, numbers in sections:
+    model_wide = frozenset([SUMS_OF_FLOAT64] * has_sums + [INPUT_IN_16_BITS] * _hands_out_16_bits(model.section))
+    for place, section, flow, numbers in sections:
         order = section.order()
         judged = [layer for layer in order if layer.type in rows]
         if not judged:
             continue
         values, cells = _follow(order, judged, assumed), in_cells(flow)
         for layer in judged:
-            node = _node(model, layer, within)
+            node = _node(model, layer, place)
             dtype = node.a.dtype if isinstance(node, Node) else None
             operands = tuple(typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
             found = Occurrence(
                 op=rows[layer.type],
                 name=layer.name,
-                where=node.where if isinstance(node, Node) else f"{within}{layer.where}",
+                where=node.where if isinstance(node, Node) else f"{place}{layer.where}",
                 node=node,
                 operands=operands,
                 constants=constants_of(*operands),
                 purpose=purpose_of(flow, numbers[layer]),
                 matches=matches(flow, numbers[layer]),
                 made_of_open=flow.is_made_of_open(numbers[layer]),
+                in_body=flow.in_body,
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer)),
-                live=None if within else layer,
+                live=None if place else layer,
                 notes=(*missing, *model.replaced, *table.notes(layer)),
                 violations=model_wide.union(
                     {CELL} if numbers[layer] in cells else (),
@@ -167,12 +169,45 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
         attributes = {"fmod": 1}
     elif layer.type == "TopK":
         attributes = {"axis": table.axis(layer)}
+    elif layer.type == "Gather" and not _is_inside(layer, inputs[1]):
+        inputs = [join([inputs[0], within(inputs[0].dtype, 0, 0, integral=True)]), *inputs[1:]]
     sources = layer.sources()
     shapes = [ref.port.type.shape for ref in sources]
     kind = NAMES.get(layer.type, layer.type)
     step = Step(kind=kind, inputs=inputs, outputs=outputs, shapes=shapes, attributes=attributes, opset=13)
     found = result(replace(step, alike=len(set(sources)) == 1))
     return [replace(r, why=layer.type) if r.why == kind else r for r in found]
+
+
+def _is_inside(layer: Layer, indices: Range) -> bool:
+    """Whether all indices of a Gather are inside its table; of others 0 comes, which the runtime gives.
+
+    Only from opset 8 on a negative index counts from the end.
+    """
+    table_shape, axis = layer.sources()[0].port.type.shape, layer.sources()[2].layer
+    if indices.dtype is None or table_shape is None or axis.type != "Const" or axis.is_missing:
+        return False
+    place = int(table.elements(axis).reshape(-1)[0])
+    size = table_shape[place] if -len(table_shape) <= place < len(table_shape) else None
+    backwards = layer.opset not in ("opset1", "opset7")
+    return isinstance(size, int) and (-size if backwards else 0) <= indices.lo and indices.hi < size
+
+
+def _hands_out_16_bits(section: Section) -> bool:
+    """Whether an output is an input that is quantised to 16 bits, and converted back at most."""
+    found: set[Ref] = set()
+    for layer in section.order():
+        first = layer.sources()[0] if layer.inputs else None
+        if layer.type == "Result" and first in found:
+            return True
+        quantises = layer.type == "FakeQuantize" and first is not None and first.layer.type == "Parameter"
+        if (quantises and int(layer.data["levels"]) > _LEVELS) or (layer.type in _BACK and first in found):
+            found.update(layer.refs)
+    return False
+
+
+_LEVELS = (1 << 16) - 1
+_BACK = ("Convert", "Multiply", "Subtract")
 
 
 def _constant(layer: Layer, dtype: str | None) -> Range:
@@ -191,7 +226,24 @@ def _kinds_of(layer: Layer) -> Iterator[str]:
         yield str(layer.id)
 
 
-def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
+def _flows(model: Model) -> Iterator[tuple[str, Section, Flow, dict[Layer, int]]]:
+    """Every section of a model with the start of its places, its flow, and the number of each layer there."""
+    around: dict[int, tuple[str, ...]] = {}
+    for place, section in model._sections():
+        flow, numbers = _flow(section, around.get(id(section), ()))
+        yield place, section, flow, numbers
+        for layer in section.layers:
+            name = DECIDED if layer.type == "If" and _is_decided(flow, numbers[layer]) else _onnx(layer)
+            around.update((id(body), (*flow.within, name)) for _, body in layer.bodies)
+
+
+def _is_decided(flow: Flow, index: int) -> bool:
+    """Whether the condition of an If is a constant, or made of constants and sizes."""
+    sizes = {name for operator, _, outputs in flow.steps if operator in OF_SHAPES for name in outputs}
+    return flow.steps[index][1][0] in replace(flow, constants={*flow.constants, *sizes}).folded
+
+
+def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, int]]:
     """A section's layers as their purposes are read off them, and the number of each there."""
 
     def name(ref: Ref) -> str:
@@ -238,7 +290,7 @@ def _flow(section: Section, within: str) -> tuple[Flow, dict[Layer, int]]:
         shapes=shapes,
         sizes=sizes,
         elements=elements,
-        within=("a body",) if within else (),
+        within=within,
         attributes=attributes,
     )
     return flow, numbers

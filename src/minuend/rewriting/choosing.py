@@ -10,7 +10,7 @@ from typing import Literal
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
-from minuend.judging.node_verdicts import judge, unfolded
+from minuend.judging.node_verdicts import as_opened, judge, unfolded
 from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
@@ -135,6 +135,7 @@ class Request:
 
 def choose(request: Request) -> Choice:
     """Choose for one occurrence of a model and one runtime."""
+    request = replace(request, occurrence=as_opened(request.occurrence, request.target))
     finding = judge(request.occurrence, request.target, hint=request.options.hint)
     later = unfolded(request.occurrence, request.target)
     if later is not None and judge(later, request.target, hint=request.options.hint).verdict == finding.verdict:

@@ -90,6 +90,7 @@ class Quirks:
         isa: instruction set → the environment variables that keep it from using newer ones.
         by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
             sentence.
+        opens_bodies: whether the shapes of all that bodies of If and Loop are given are open to it.
         folds: an operator and the element type of its result → whether it computes it of constants while it loads a
             model.
         loses: an element type's name, kind and bits, and elements → why it does not keep such a constant, or ``""``.
@@ -124,6 +125,7 @@ class Quirks:
     takes_for_zero: tuple[str, ...] = ()
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
+    opens_bodies: bool = False
     folds: Callable[[str, str], bool] = lambda operator, dtype: True
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
 

@@ -53,3 +53,29 @@ def test_the_runtime_gives_nothing_else(flip: bool) -> None:
     assert not isinstance(answer, Refused)
     chosen = answer[1].codes.view(np.int64)
     assert (int(chosen.min()), int(chosen.max())) == (found.lo, found.hi)
+
+
+@pytest.mark.parametrize(
+    ("opset", "indices", "least"),
+    [("opset8", (0, 2), 10), ("opset8", (-3, 2), 10), ("opset8", (0, 3), 0), ("opset8", (-4, 0), 0),
+     ("opset7", (0, 2), 10), ("opset7", (-1, 2), 0)],
+)  # fmt: skip
+def test_what_a_gather_finds_outside_its_table_is_0(opset: str, indices: tuple[int, int], least: int) -> None:
+    builder = Builder("m")
+    table = builder.clamp("table", builder.parameter("x", "u8", (3,)), 10, 20)
+    given = builder.clamp("i", builder.parameter("given", "i32", (4,)), *indices)
+    axis = builder.constant("axis", np.int64([0]))
+    outputs = [Type("u8", (4,))]
+    taken = Ref(builder.layer("Gather", "taken", [table, given, axis], opset=opset, outputs=outputs), 0)
+    builder.result(builder.subtract("d", taken, builder.constant("ten", np.uint8([10]))), "y")
+    (occurrence,) = occurrences(builder.model)
+    assert (occurrence.a.lo, occurrence.a.hi) == (least, 20)
+    if opset == "opset8":
+        data, weights = builder.model.to_bytes()
+        numbers = np.array([10, 20, 15], np.uint8), np.array([*indices, 0, 0], np.int32)
+        feeds = [(name, TYPES[one.dtype.name], one) for name, one in zip(("x", "given"), numbers, strict=True)]
+        with Runtime("openvino-cpu") as runtime:
+            answer = runtime.query("ir", data, weights, feeds)
+        assert not isinstance(answer, Refused)
+        padded = {i: int(numbers[0][i]) if -3 <= i < 3 else 0 for i in numbers[1].tolist()}
+        assert [max(padded[i] - 10, 0) for i in numbers[1].tolist()] == answer[0].codes.tolist()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from onnx import GraphProto, NodeProto
 
 from minuend.core.shapes import size, static
-from minuend.models.flow import Array, Flow
+from minuend.models.flow import DECIDED, Array, Flow
 from minuend.onnx.documents import tensors
 from minuend.onnx.graphs.nesting import captured
 from minuend.onnx.graphs.scope import MAIN, is_constant
@@ -23,9 +23,6 @@ _MOST_ELEMENTS = 1 << 16
 
 FUNCTION = "a function"
 """What stands for the operator in whose body nodes of a function lie."""
-
-DECIDED = "If of a constant"
-"""What stands for an If that takes one branch alone."""
 
 _RESIZING = ("Resize", "Upsample")
 """Operators that move numbers by default, and compute others in another mode."""

@@ -11,7 +11,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "ConvertLike": "CastLike", "Divide": "Div", "FloorMod": "Mod", "GreaterEqual": "GreaterOrEqual",
         "LessEqual": "LessOrEqual", "LogicalAnd": "And", "LogicalNot": "Not", "LogicalOr": "Or",
         "LogicalXor": "Xor", "Maximum": "Max", "Minimum": "Min", "Multiply": "Mul", "Negative": "Neg",
-        "Power": "Pow", "ReLU": "Relu", "Select": "Where", "ShapeOf": "Shape", "SoftMax": "Softmax",
+        "PReLU": "PRelu", "Power": "Pow", "ReLU": "Relu", "Select": "Where", "ShapeOf": "Shape", "SoftMax": "Softmax",
         "SoftPlus": "Softplus", "SoftSign": "Softsign", "StridedSlice": "Slice", "Subtract": "Sub",
         "VariadicSplit": "Split",
     }

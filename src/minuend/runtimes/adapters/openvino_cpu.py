@@ -125,6 +125,8 @@ RIGHT = dict.fromkeys(("minus 0 kept", "constants kept", "less itself", "less kn
 lose the sign of 0 where it clamps or flushes one of their elements. ``a*b - a*b`` is 0. So with AMX, with AVX-512 and
 with AVX2 alone, static and dynamic shapes, 120 random arrays and every edge of float32. Where B's shape is open,
 ``-0 - 0`` is 0; where A's alone is, it is -0: so in each of 110 pairs of shapes of one to four dims, open or known."""
+OPENS_BODIES = True
+"""``-0 - 0`` is 0 in a branch of If and in Loop, whatever shapes are known, and -0 in TensorIterator."""
 OPERATORS_FROM = {"BitwiseAnd": (2024, 4)}
 APART_FROM = (2025, 4)
 """2025.2 and before began the sums with the other operand of a subtraction."""
