@@ -334,11 +334,13 @@ LOOP_BODY = "body = t (int64 i, bool c, float[4] s) => (bool d, float[4] r) { r 
 PRELU = "(float[2, 3] x) => (float[2, 3] y) <float[1] s = {0.25}, float[3] k = {1, 2, 3}>"
 OF_16_BITS = "(float[4] x, float[4] a, float[4] b) => (float[4] y, float[4] d) <float s = {0.01}, uint16 z = {30000}>"
 QUANTISED = "q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z)"
+SHIFTED = "(float[3] x) => (float[3] y) <float[3] k = {-1, 1, 2}, float o = {0.5}, float t = {2}>"
 LOOP = "(float[4] a, float[4] b) => (float[4] y) <int64 n = {3}, bool k = {1}>"
 ALIKE = {
     f"(bool c, float[4] a, float[4] b) => (float[4] y) {{ y = If (c) <{IF_OF_TWO}> }}": "different-numbers",
     f"{LOOP} {{ y = Loop (n, k, a) <{LOOP_BODY}> }}": "different-numbers",
     f"{PRELU} {{ p = PRelu(x, s) y = Sub(p, k) }}": "ok",
+    f"{SHIFTED} {{ m = Add(k, o) n = Div(m, t) y = Sub(x, n) }}": "ok",
     f"{OF_16_BITS} {{ {QUANTISED} d = Sub(a, b) }}": "not-implemented",
 }
 

@@ -15,11 +15,11 @@ from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming import reading
 from minuend.models.constants import Constants
 from minuend.models.flow import Flow
-from minuend.models.folding import Made, makers
+from minuend.models.folding import FOLLOWED, Made, computed, makers
 from minuend.models.matching import Match, matches
 from minuend.models.opening import M_contra, Model
 from minuend.models.ranges.assumed import NONE, Assumptions
-from minuend.models.ranges.interval import Range, full
+from minuend.models.ranges.interval import Range, full, of_array
 from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.operators.value_classes import reachable
@@ -150,6 +150,16 @@ OCCURRENCES = Ability[Occurring[Model]]("occurrences")
 def constants_of(*operands: Range) -> Constants:
     """Return the positions of operands that are constants."""
     return tuple(i for i, one in enumerate(operands) if one.constant)
+
+
+def as_computed(flow: Flow, name: str, operand: Range) -> Range:
+    """Return what a constant holds that nodes make of stored ones; of any other operand what is known of it."""
+    if operand.dtype not in FOLLOWED or not operand.constant or name in flow.constants:
+        return operand
+    found = computed(flow, name)
+    if found is None:
+        return operand
+    return replace(of_array(found, operand.dtype, operand.why), assumptions=operand.assumptions)
 
 
 def with_unfolded(occurrence: Occurrence, flow: Flow, index: int) -> Occurrence:

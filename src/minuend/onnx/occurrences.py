@@ -25,7 +25,7 @@ from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
 from minuend.models.hazards import Hazards, kinds_of_model
 from minuend.models.matching import matches
-from minuend.models.occurrences import Array, Occurrence, constants_of, typed, with_unfolded
+from minuend.models.occurrences import Array, Occurrence, as_computed, constants_of, typed, with_unfolded
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import CONDITIONS, Values, branches
@@ -133,7 +133,7 @@ def _analysed(
             node = SpecError("model", f"the model has an invalid node: {wrong}")
         dtype = node.a.dtype if isinstance(node, Node) else None
         operands = tuple(
-            _as_computed(flow, name, typed(operand, dtype))
+            as_computed(flow, name, typed(operand, dtype))
             for name, operand in zip(one.proto.input, analysis.operands(one), strict=True)
         )
         constants = constants_of(*operands)
@@ -221,16 +221,6 @@ def _moved(occurrence: Occurrence, model: Model, live: Subtraction) -> Occurrenc
     """Return an occurrence as that of an equal model, whose nodes and constants it has."""
     fixed = functools.partial(_fixed, model, live, occurrence.operands, functools.partial(flow_of, model))
     return occurrence.copy(fixed=functools.cache(fixed), live=live)
-
-
-def _as_computed(flow: Flow, name: str, operand: Range) -> Range:
-    """What a constant holds that nodes make of stored ones; of any other operand what is known of it."""
-    if operand.dtype not in FOLLOWED or not operand.constant or name in flow.constants:
-        return operand
-    found = computed(flow, name)
-    if found is None:
-        return operand
-    return replace(of_array(found, operand.dtype, operand.why), assumptions=operand.assumptions)
 
 
 def _fixed(

@@ -11,9 +11,10 @@ from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
 from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
 from minuend.models.flow import DECIDED, OF_SHAPES, Flow
+from minuend.models.folding import FOLLOWED, computed
 from minuend.models.hazards import INPUT_IN_16_BITS
 from minuend.models.matching import matches
-from minuend.models.occurrences import Occurrence, constants_of, typed, with_unfolded
+from minuend.models.occurrences import Occurrence, as_computed, constants_of, typed, with_unfolded
 from minuend.models.purpose import purpose_of
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.conditions import Values, branches
@@ -64,7 +65,11 @@ def occurrences(
         for layer in judged:
             node = _node(model, layer, place)
             dtype = node.a.dtype if isinstance(node, Node) else None
-            operands = tuple(typed(values.get(ref) or Range(None), dtype) for ref in layer.sources())
+            inputs = flow.steps[numbers[layer]][1]
+            operands = tuple(
+                as_computed(flow, name, typed(values.get(ref) or Range(None), dtype))
+                for name, ref in zip(inputs, layer.sources(), strict=True)
+            )
             found = Occurrence(
                 op=rows[layer.type],
                 name=layer.name,
@@ -77,7 +82,7 @@ def occurrences(
                 made_of_open=flow.is_made_of_open(numbers[layer]),
                 in_body=flow.in_body,
                 added=flow.added,
-                fixed=functools.cache(functools.partial(_fixed, layer)),
+                fixed=functools.cache(functools.partial(_fixed, layer, flow, inputs, operands)),
                 live=None if place else layer,
                 notes=(*missing, *model.replaced, *table.notes(layer)),
                 violations=model_wide.union(
@@ -94,12 +99,15 @@ _MISSING = (
 )
 
 
-def _fixed(layer: Layer) -> tuple[Array | None, ...]:
-    """The elements of the operands that are Const layers."""
-    return tuple(
-        table.elements(ref.layer) if ref.layer.type == "Const" and not ref.layer.is_missing else None
-        for ref in layer.sources()
-    )
+def _fixed(layer: Layer, flow: Flow, names: Sequence[str], operands: Sequence[Range]) -> tuple[Array | None, ...]:
+    """The elements of the operands that are Const layers, or made of such."""
+
+    def elements(ref: Ref, name: str, operand: Range) -> Array | None:
+        if ref.layer.type == "Const":
+            return None if ref.layer.is_missing else table.elements(ref.layer)
+        return computed(flow, name) if operand.constant and operand.dtype in FOLLOWED else None
+
+    return tuple(map(elements, layer.sources(), names, operands))
 
 
 def _node(model: Model, layer: Layer, within: str) -> Node | SpecError | Unsupported:
