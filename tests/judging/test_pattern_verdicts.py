@@ -1236,6 +1236,16 @@ def test_what_is_made_of_open_shapes_is_judged_as_open_too(body):
     assert np.signbit(on_openvino(known, *fed)).all()
 
 
+@pytest.mark.parametrize("mask", ["Identity(m)", "Not(m)"])
+def test_shapes_of_truth_values_are_known(mask):
+    """They were open, with all that a mask reaches: -0 - 0 was reported as 0, which it is not."""
+    text = f"""<ir_version: 8, opset_import: ["" : 18]> g (float[8] a, float[8] b, bool[8] m) => (float[8] q)
+        {{ t = {mask} w = Where(t, a, b) q = Sub(a, w) }}"""
+    assert verdicts(text, OPENVINO, hint="f32") == ["ok"]
+    fed = [-np.zeros(8, np.float32), np.zeros(8, np.float32), np.full(8, mask == "Not(m)")]
+    assert np.signbit(on_openvino(text, *fed)).all()
+
+
 QUANTISED_BESIDES = {
     "a factor": ("Mul(x, k)", True),
     "a factor before": ("Mul(k, x)", True),

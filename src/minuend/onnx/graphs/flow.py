@@ -14,7 +14,7 @@ from minuend.core.shapes import size, static
 from minuend.models.flow import DECIDED, Array, Flow
 from minuend.onnx.documents import tensors
 from minuend.onnx.graphs.nesting import captured
-from minuend.onnx.graphs.scope import MAIN, is_constant
+from minuend.onnx.graphs.scope import MAIN, is_constant, shape_of
 from minuend.onnx.graphs.walk import Scope
 from minuend.onnx.model import Model
 
@@ -36,7 +36,8 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     named = {node.output[0] for node in scope.nodes if is_constant(node) and node.output}
     kinds = {name: tensors.element_kind(proto) for name, proto in scope.protos.items()}
     dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
-    shapes = {name: one.shape for name, one in scope.types.items() if one.shape is not None}
+    known = ((name, shape_of(proto)) for name, proto in scope.protos.items())
+    shapes = {name: shape for name, shape in known if shape is not None}
     sizes = {name: size(static(dims)) for name, dims in shapes.items() if all(isinstance(dim, int) for dim in dims)}
 
     def elements(name: str) -> Array | None:
