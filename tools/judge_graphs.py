@@ -6,6 +6,7 @@
     python tools/judge_graphs.py --runtime openvino-cpu --ir                   # what openvino saves of each as an IR
     python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
     python tools/judge_graphs.py --ranks                                       # a chain of two to five axes
+    python tools/judge_graphs.py --layers                                      # networks of layers
     python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
     python tools/judge_graphs.py --quantised                                   # with a quantisation, or one beside them
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
@@ -37,6 +38,7 @@ import onnx
 from onnx import ModelProto, helper
 from random_chains import of_any_rank
 from random_graphs import Drawn, Value, draw, extended, of_open_inputs, that_quantises
+from random_layers import of_layers
 from range_cases import seen_of
 from truth import (
     ANY,
@@ -317,6 +319,7 @@ def main() -> int:
     parser.add_argument("--ir", action="store_true", help="judge what the openvino of this Python saves of each graph")
     parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
     parser.add_argument("--ranks", action="store_true", help="judge one or two operators of two to five axes")
+    parser.add_argument("--layers", action="store_true", help="judge networks of layers, as exporters write them")
     parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
     parser.add_argument("--quantised", action="store_true", help="quantise inputs of graphs, or something beside them")
     parser.add_argument("--severity", action="store_true", help="judge how bad findings say that it is")
@@ -370,6 +373,8 @@ def drawn_of(options: argparse.Namespace, number: int, operator: Operator) -> Dr
     """The graph of a number, of the kind that the options name."""
     if options.ranks:
         return of_any_rank(options.seed, number)
+    if options.layers:
+        return of_layers(options.seed, number)
     return extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)
 
 

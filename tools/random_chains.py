@@ -77,7 +77,7 @@ class _Chain:
             self._add(simple[int(self.source.integers(len(simple)))], {}, ())
             ends = [self.name, *(names[:1] if self.source.random() < 0.4 else [])]
         open_ = OPEN[int(self.source.integers(len(OPEN)))]
-        inputs = [helper.make_tensor_value_info(one.name, self._kind, _dims(one, open_)) for one in self.inputs]
+        inputs = [helper.make_tensor_value_info(one.name, self._kind, dims_of(one, open_)) for one in self.inputs]
         model = self._model(self.nodes, inputs, ends)
         model = onnx.shape_inference.infer_shapes(model, data_prop=True, strict_mode=True)
         onnx.checker.check_model(model, full_check=True)
@@ -137,7 +137,7 @@ class _Chain:
         self.name = node.output[0]
 
 
-def _dims(value: Value, open_: str) -> list[int | str]:
+def dims_of(value: Value, open_: str) -> list[int | str]:
     """The dims of an input in the model."""
     count = {"none": 0, "first": 1, "all": len(value.shape)}[open_]
     return [f"{value.name}_{i}" if i < count and size > 1 else size for i, size in enumerate(value.shape)]
