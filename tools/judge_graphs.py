@@ -37,7 +37,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, helper
 from random_chains import of_any_rank
-from random_graphs import Drawn, Value, draw, extended, of_open_inputs, that_quantises
+from random_graphs import Drawn, Value, draw, extended, of_open_inputs, that_quantises, with_operator
 from random_layers import of_layers
 from range_cases import seen_of
 from truth import (
@@ -374,7 +374,9 @@ def drawn_of(options: argparse.Namespace, number: int, operator: Operator) -> Dr
     if options.ranks:
         return of_any_rank(options.seed, number)
     if options.layers:
-        return of_layers(options.seed, number)
+        layers = of_layers(options.seed, number)
+        source = np.random.default_rng([options.seed, number, 3])
+        return layers if operator is SUBTRACT else replace(layers, model=with_operator(layers, operator.onnx, source))
     return extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)
 
 

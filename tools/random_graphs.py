@@ -621,7 +621,7 @@ def draw(seed: int, number: int, operator: str = "Sub") -> Drawn:
         return _drawn(seed, number)
     for further in range(number * 16, number * 16 + 16):
         drawn = _drawn(seed, further)
-        changed = _with_operator(drawn, operator, np.random.default_rng([seed, further, 2]))
+        changed = with_operator(drawn, operator, np.random.default_rng([seed, further, 2]))
         if any(node.op_type == operator for node in changed.graph.node):
             return replace(drawn, model=changed)
     raise AssertionError(f"no graph of seed {seed} near {number * 16} has an operand that {operator} takes")
@@ -676,9 +676,14 @@ def of_open_inputs(drawn: Drawn) -> Drawn:
 
 
 def that_quantises(drawn: Drawn, source: np.random.Generator) -> Drawn:
-    """Return the graph with quantisations: of some of its values of float32, or else of one that is put beside it."""
+    """Return the graph with quantisations: of some of its values of float32, or else of one that is put beside it.
+
+    One of an opset below 10 stays as it is.
+    """
     model = ModelProto()
     model.CopyFrom(drawn.model)
+    if model.opset_import[0].version < 10:  # which has none
+        return drawn
     graph, inputs = model.graph, list(drawn.inputs)
     made = {name for node in graph.node for name in node.output}
     given = [one for one in inputs if one.dtype == "float32" and source.random() < 0.25]
@@ -774,7 +779,7 @@ def _more(graph: onnx.GraphProto, dtype: str, name: str, made: str, source: np.r
     return nodes
 
 
-def _with_operator(drawn: Drawn, operator: str, source: np.random.Generator) -> ModelProto:
+def with_operator(drawn: Drawn, operator: str, source: np.random.Generator) -> ModelProto:
     """A model with sums in the place of some subtractions, or with negations next to them."""
     model = ModelProto()
     model.CopyFrom(drawn.model)

@@ -18,7 +18,14 @@ from truth import Array, Feeds, data_number
 
 from minuend.core.elements import TYPES
 
-IMAGES: tuple[tuple[int, ...], ...] = ((1, 4, 6, 6), (2, 4, 4, 6), (1, 8, 4, 4), (1, 3, 6, 6), (1, 4, 8), (1, 4, 4, 4, 4))
+IMAGES: tuple[tuple[int, ...], ...] = (
+    (1, 4, 6, 6),
+    (2, 4, 4, 6),
+    (1, 8, 4, 4),
+    (1, 3, 6, 6),
+    (1, 4, 8),
+    (1, 4, 4, 4, 4),
+)
 TOKENS: tuple[tuple[int, ...], ...] = ((2, 8), (4, 4), (1, 3, 8), (2, 3, 4), (2, 3, 8), (1, 2, 3, 8))
 DTYPES = ("float32",) * 17 + ("float16",) * 2 + ("bfloat16",)
 OPSETS = (7, 9, 10, 11, 12, 13, 13, 14, 16, 17, 18, 19, 20, 21, 21, 21, 22, 23)
@@ -151,15 +158,14 @@ class Network:
         weights = np.array([weight for weight, _ in rules], float)
         for _ in range(20):
             rule = rules[int(self.source.choice(len(rules), p=weights / weights.sum()))][1]
-            counts = len(self.nodes), len(self.stored), len(self.inputs)
+            nodes, stored, inputs = len(self.nodes), len(self.stored), len(self.inputs)
             try:
                 made = rule(self, x)
                 if self.values[made].dtype == self.dtype and self.shape(made):
                     return made
             except _FAULTS:
                 pass
-            for kept, count in zip((self.nodes, self.stored, self.inputs), counts, strict=True):
-                del kept[count:]
+            del self.nodes[nodes:], self.stored[stored:], self.inputs[inputs:]
         raise ValueError("no layer takes it")
 
     def layers(self, x: str, most: int) -> str:
@@ -214,9 +220,7 @@ class Network:
         used = {name for node in self.nodes for name in (*node.input, *_captured(node))}
         inputs = [one for one in self.inputs if one.name in used]
         declared = [_declared(one, dims_of(one, open_ if one.name not in self.fixed else "none")) for one in inputs]
-        results = [
-            helper.make_tensor_value_info(name, data_number(self.values[name].dtype), None) for name in ends
-        ]
+        results = [helper.make_tensor_value_info(name, data_number(self.values[name].dtype), None) for name in ends]
         model = self._model(_needed(self.nodes, ends), declared, results)
         model = onnx.shape_inference.infer_shapes(model, data_prop=True, strict_mode=True)
         onnx.checker.check_model(model, full_check=True)
@@ -281,7 +285,7 @@ def _picked(n: Network, x: str) -> str:
     """What picks the greatest elements."""
     how = n.pick(("ArgMax", "TopK", "ReduceMax"))
     if how == "TopK":
-        return n.several("TopK", 2, x, n.sizes(2), axis=-1)[n.pick((0, 1))]
+        return n.several("TopK", 2, x, n.sizes(2), axis=-1)[int(n.source.integers(2))]
     return n.node("ArgMax", x, axis=len(n.shape(x)) - 1) if how == "ArgMax" else n.over(how, x, -1)
 
 
@@ -296,15 +300,18 @@ def _in_body(n: Network, x: str, y: str) -> str:
     if n.chance(0.5):
         other = helper.make_tensor_value_info(f"{result}_else", kind, shape)
         copy = [helper.make_node("Identity", [x], [other.name])]
-        given = n.input((), "bool", np.array(True))
+        condition = n.input((), "bool", np.array(True))
         branches = helper.make_graph(nodes, "then", [], made), helper.make_graph(copy, "else", [], [other])
-        return n.node("If", given, then_branch=branches[0], else_branch=branches[1])
-    names = [f"{result}_{part}" for part in ("i", "c", "s", "go")]
-    nodes[0].input[nodes[0].input[:].index(x)] = names[2]
-    kinds = ((TensorProto.INT64, []), (TensorProto.BOOL, []), (kind, shape))
-    given = [helper.make_tensor_value_info(name, *one) for name, one in zip(names, kinds, strict=False)]
-    nodes.append(helper.make_node("Identity", [names[1]], [names[3]]))
-    ends = [helper.make_tensor_value_info(names[3], TensorProto.BOOL, []), *made]
+        return n.node("If", condition, then_branch=branches[0], else_branch=branches[1])
+    step, going, state, on = (f"{result}_{part}" for part in ("step", "going", "state", "on"))
+    nodes[0].input[:] = [state if name == x else name for name in (x, y)]
+    nodes.append(helper.make_node("Identity", [going], [on]))
+    given = [
+        helper.make_tensor_value_info(step, TensorProto.INT64, []),
+        helper.make_tensor_value_info(going, TensorProto.BOOL, []),
+        helper.make_tensor_value_info(state, kind, shape),
+    ]
+    ends = [helper.make_tensor_value_info(on, TensorProto.BOOL, []), *made]
     return n.node("Loop", n.store(np.array(2), "int64"), "", x, body=helper.make_graph(nodes, "body", given, ends))
 
 

@@ -1233,3 +1233,49 @@ def test_openvino_dies_of_what_is_subtracted_from_two_layers(nodes, dies, openvi
     assert (isinstance(found, Refused) and "dies" in found.message) == dies
     (finding,) = check(proto, OPENVINO, hint="f32").findings
     assert (finding.code == "unsupported-form") == dies
+
+
+ATTENTION = "m = MatMul(q, k) p = Softmax<axis=2>(m) a = MatMul(p, v)"
+BEHIND_ATTENTION = {  # and whether openvino ends the process while it loads the model
+    "a difference": ("d = Sub(a, x) y = Add(d, d)", True),
+    "behind another operator": ("r = Relu(a) d = Sub(r, x) t = Tanh(d) y = Mul(d, t)", True),
+    "of two readers": ("d = Sub(a, x) t = Relu(d) y = Sub(d, t)", True),
+    "from another value": ("r = Relu(x) d = Sub(r, a) y = Add(d, d)", True),
+    "of a negation": ("r = Neg(x) d = Add(a, r) y = Add(d, d)", True),
+    "negated": ("e = Sub(a, x) d = Neg(e) y = Add(d, d)", True),
+    "read once": ("d = Sub(a, x) y = Relu(d)", False),
+    "in one gate": ("d = Sub(a, x) t = Sigmoid(d) y = Mul(d, t)", False),
+    "less a constant": ("d = Sub(a, c) y = Add(d, d)", False),
+    "an input less attention": ("d = Sub(x, a) y = Add(d, d)", False),
+    "attention with another reader": ("d = Sub(a, x) e = Add(d, d) r = Exp(a) y = Add(e, r)", True),
+}
+
+
+@pytest.mark.parametrize("dims", ["1,3,8", "n,3,8"])
+@pytest.mark.parametrize("case", BEHIND_ATTENTION)
+def test_openvino_does_not_load_a_difference_behind_attention_that_is_read_twice(case, dims, openvino):
+    """It was ok, and the process ended."""
+    body, dies = BEHIND_ATTENTION[case]
+    stored = "float[8] c = {1, 2, 3, 4, 5, 6, 7, 8}"
+    text = (
+        f"(float[1,3,8] q, float[1,8,3] k, float[1,3,8] v, float[{dims}] x) => (y) <{stored}> {{ {ATTENTION} {body} }}"
+    )
+    proto = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 17]> g {text}'.replace("(y)", "(float[a,b,c] y)")
+    )
+    shapes = {"q": (1, 3, 8), "k": (1, 8, 3), "v": (1, 3, 8), "x": (1, 3, 8)}
+    given = [(name, TYPES["float32"], np.ones(shape, np.float32).view("u4")) for name, shape in shapes.items()]
+    dies = dies and dims == "1,3,8"
+    assert isinstance(openvino.query("onnx", proto.SerializeToString(), b"", given, "f32"), Refused) is dies
+    found = check(proto, OPENVINO, hint="f32", operators=["subtract", "add"]).findings
+    said = {"read twice" in one.reason for one in found if one.verdict == "unknown"}
+    assert (True in said) is dies
+
+
+@pytest.mark.parametrize("maker", ["MatMul(x, x)", "Gemm(x, x)", "ReduceMean<axes=[1]>(x)", "Softmax(x)"])
+def test_a_negation_of_what_a_kernel_makes_is_judged(maker):
+    """It raised IndexError: a negation has no second operand."""
+    text = f"(float[2,2] x) => (float[a,b] y) {{ m = {maker} n = Neg(m) y = Add(n, x) }}"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g {text}')
+    (finding,) = check(proto, OPENVINO, hint="f32", operators=["negative"]).findings
+    assert finding.operator == "negative"

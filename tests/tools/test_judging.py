@@ -18,6 +18,7 @@ import numpy as np
 import onnx
 import pytest
 import random_graphs
+import random_layers
 import truth
 from truth import DIFFERENT, FINE, MASKED, NOT_RUN, REFUSED, UNCLEAR, Tally, Trial, Truth
 
@@ -198,6 +199,23 @@ def test_operators_of_two_to_five_axes_are_judged_as_they_run(runtimes):
                 tally.add(finding.target, hint, finding.verdict, found.kind)
     assert seen == {2, 3, 4, 5}
     assert sum(tally.counts.values()) >= 90
+    assert tally.false_ok == 0
+
+
+def test_networks_of_layers_are_judged_as_they_run(runtimes):
+    tally, seen = Tally(), set()
+    for number in range(60):
+        drawn = random_layers.of_layers(3, number)
+        assert drawn.model == random_layers.of_layers(3, number).model
+        seen |= {node.op_type for node in drawn.model.graph.node}
+        quantised = judge_graphs.that_quantises(drawn, np.random.default_rng(number))
+        for one in (drawn, quantised):
+            onnx.checker.check_model(one.model, full_check=True)
+        for name in runtimes if number < 3 else ["onnxruntime-cpu"] if number < 16 else []:
+            for hint, finding, found in judge_graphs.judge(drawn, runtimes[name], np.random.default_rng(number)):
+                tally.add(finding.target, hint, finding.verdict, found.kind)
+    assert {"Sub", "Conv", "MatMul", "Softmax", "BatchNormalization", "QuantizeLinear"} <= seen
+    assert sum(tally.counts.values()) >= 20
     assert tally.false_ok == 0
 
 

@@ -1,8 +1,8 @@
-"""Nodes of which some runtimes make one operator: GRU cells that are written out, and layers of a perceptron."""
+"""Nodes of which some runtimes make one operator: GRU cells that are written out, layers of a perceptron, attention."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from minuend.models.flow import Flow
 
@@ -16,8 +16,20 @@ joined, and takes whatever z is subtracted from for 1. A bias of one axis makes 
 LAYERS = "difference behind two layers"
 """The kind of a node that subtracts from what two layers with biases make; openvino ends the process there."""
 
+BEHIND_ATTENTION = "sum behind attention"
+"""The kind of a node that combines what attention makes with what an element-wise operator makes, and is read twice.
+
+Where a difference is read, openvino has a sum, and a product with -1. It ends the process while it loads the model.
+"""
+
+_ELEMENTWISE = frozenset((
+    "Abs", "Add", "Cast", "Ceil", "Clip", "Div", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish",
+    "LeakyRelu", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Sigmoid",
+    "Softplus", "Sqrt", "Sub", "Sum", "Tanh", "Where",
+))  # fmt: skip
 _ACTIVATIONS = ("Relu", "Sigmoid", "Tanh")
 _SAME = ("Identity", "Dropout")
+_RESHAPING = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
 
 
 def in_cells(flow: Flow) -> frozenset[int]:
@@ -63,6 +75,76 @@ def is_behind_layers(flow: Flow, index: int) -> bool:
             biased = False
         biased = biased or operator == "Add"
     return layers == 2
+
+
+def is_behind_attention(flow: Flow, index: int) -> bool:
+    """Return whether a node adds or subtracts behind attention what openvino multiplies, and its result is read twice.
+
+    >>> steps = [("MatMul", ("q", "k"), ("m",)), ("Softmax", ("m",), ("p",)), ("MatMul", ("p", "v"), ("a",)),
+    ...          ("Sub", ("a", "x"), ("d",)), ("Tanh", ("d",), ("t",)), ("Mul", ("d", "t"), ("y",))]
+    >>> is_behind_attention(Flow(steps, ()), 3), is_behind_attention(Flow(steps[:-1], ()), 3)
+    (True, False)
+    """
+    operator, inputs, outputs = flow.steps[index]
+    if operator == "Neg" and outputs:
+        return any(flow.steps[i][0] == "Add" and is_behind_attention(flow, i) for i in flow.readers_of(outputs[0]))
+    if operator not in ("Add", "Sub") or len(inputs) != 2 or not outputs or flow.has_open_dims(outputs[0]):
+        return False
+    if _uses(flow, outputs[0]) < 2:
+        return False
+    return any(
+        (operator == "Sub" and other == inputs[1]) or _is_elementwise(flow, other)
+        for name, other in (inputs, inputs[::-1])
+        if other not in flow.folded and _is_attention(flow, name)
+    )
+
+
+def _uses(flow: Flow, name: str) -> int:
+    """How often a value is read, by outputs and by nodes, of which ``x * Sigmoid(x)`` is one."""
+    readers = flow.readers_of(name)
+    if [flow.steps[i][0] for i in readers] == ["Neg"] and name not in flow.outputs:
+        return _uses(flow, flow.steps[readers[0]][2][0])
+    if sorted(flow.steps[i][0] for i in readers) == ["Mul", "Sigmoid"] and name not in flow.outputs:
+        gates = {one for i in readers if flow.steps[i][0] == "Sigmoid" for one in flow.steps[i][2]}
+        return 1 if any(gates & set(flow.steps[i][1]) for i in readers) else 2
+    return sum(flow.steps[i][1].count(name) for i in readers) + (name in flow.outputs)
+
+
+def _is_elementwise(flow: Flow, name: str) -> bool:
+    made = flow.maker_of(flow.source(name, _SAME))
+    return made is not None and flow.steps[made][0] in _ELEMENTWISE
+
+
+def _is_attention(flow: Flow, name: str) -> bool:
+    """Whether a value is the product of a Softmax of another product, element-wise operators between them aside."""
+    for made in _behind(flow, name, _ELEMENTWISE):
+        operator, inputs, _ = flow.steps[made]
+        if operator == "Attention":
+            return True
+        if operator in ("MatMul", "Gemm"):
+            between = {flow.steps[i][0] for one in inputs for i in _behind(flow, one, _OF_SOFTMAX)}
+            if between & {"Softmax", "ReduceSum"} and between & {"MatMul", "Gemm"}:
+                return True
+    return False
+
+
+_OF_SOFTMAX = _ELEMENTWISE | {"Softmax", "ReduceMax", "ReduceSum"}
+
+
+def _behind(flow: Flow, name: str, through: Collection[str]) -> Iterator[int]:
+    """Yield the maker of a value, and of what some operators make it of."""
+    waiting, seen = [name], {name}
+    while waiting:
+        one = waiting.pop()
+        before = flow.source(one, _RESHAPING)
+        made = flow.maker_of(before if flow.shapes.get(before) == flow.shapes.get(one, ()) else one)
+        if made is None:
+            continue
+        yield made
+        operator, inputs, _ = flow.steps[made]
+        more = {each for each in inputs if each not in flow.folded} - seen if operator in (*through, *_SAME) else set()
+        waiting += more
+        seen |= more
 
 
 def _update(flow: Flow, name: str) -> list[int] | None:

@@ -8,6 +8,7 @@ other parameters            a scale and a bias behind a normalisation are no vec
 unknown parameters          the same, where their shapes do not say
 mask of attention           the node makes a mask for a Softmax out of 1 less what has two axes more, below opset 13
 difference behind two layers  the node subtracts from what two layers with biases make, one after the other
+sum behind attention        the node adds or subtracts behind attention, and its result is read twice
 gated cell                  the node is part of a GRU cell that is written out
 scale of one element        a normalisation is scaled by one number
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
@@ -26,7 +27,7 @@ from functools import cached_property
 import numpy as np
 
 from minuend.core.elements import TYPES
-from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
+from minuend.models.cells import BEHIND_ATTENTION, CELL, LAYERS, in_cells, is_behind_attention, is_behind_layers
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
 from minuend.models.fusions import has_other_parameters, has_scale_of_one_element
@@ -47,7 +48,7 @@ OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "
 
 KINDS = frozenset((
     JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT, SCALE,
-    MASK, CELL, LAYERS,
+    BEHIND_ATTENTION, MASK, CELL, LAYERS,
     *OTHER_PARAMETERS.values(),
 ))  # fmt: skip
 """All of them, except that a square has the name of its type behind it."""
@@ -116,6 +117,8 @@ class Hazards:
             yield CELL
         if is_behind_layers(self.flow, index):
             yield LAYERS
+        if not element.is_integer and any(itertools.starmap(is_behind_attention, views)):
+            yield BEHIND_ATTENTION
         if operator == "Sub" and _masks_attention(self.flow, inputs, outputs[0]):
             yield MASK
         if not element.is_integer and any(map(self._has_double, inputs)):

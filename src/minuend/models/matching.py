@@ -429,9 +429,10 @@ _NEGATING = (
 
 def _is_negated(flow: Flow, operands: Sequence[str], place: int, way: str) -> bool:
     """Whether what a kernel makes may be subtracted as a negated value that is added: -0 less 0 is 0 then."""
+    if place != 1:  # of a negation, which has one operand, too
+        return False
     first = operands[0]
-    values = first != operands[1] and first not in flow.folded
-    return place == 1 and values and _may_be_of_one_shape(flow, first, way)
+    return first != operands[1] and first not in flow.folded and _may_be_of_one_shape(flow, first, way)
 
 
 def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:

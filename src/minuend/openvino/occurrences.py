@@ -9,7 +9,7 @@ from dataclasses import replace
 from minuend.core.shapes import Dim, size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
-from minuend.models.cells import CELL, LAYERS, in_cells, is_behind_layers
+from minuend.models.cells import BEHIND_ATTENTION, CELL, LAYERS, in_cells, is_behind_attention, is_behind_layers
 from minuend.models.flow import DECIDED, OF_SHAPES, Flow
 from minuend.models.folding import FOLLOWED, computed
 from minuend.models.hazards import INPUT_IN_16_BITS
@@ -88,6 +88,7 @@ def occurrences(
                 violations=model_wide.union(
                     {CELL} if numbers[layer] in cells else (),
                     {LAYERS} if is_behind_layers(flow, numbers[layer]) else (),
+                    {BEHIND_ATTENTION} if is_behind_attention(flow, numbers[layer]) else (),
                 ),
             )
             yield with_unfolded(found, flow, numbers[layer])

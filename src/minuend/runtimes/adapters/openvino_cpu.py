@@ -54,6 +54,10 @@ STRICT = {
         "unknown",
         "openvino 2026.4 ends the process while it loads such a difference in float32",
     ),
+    "sum behind attention": (
+        "unknown",
+        "openvino 2026.4 ends the process while it loads such a sum or difference that is read twice",
+    ),
     "gated cell": (
         "different-numbers",
         "openvino makes one GRU cell of it that rounds otherwise and subtracts from 1 whatever stands there, or fails",
