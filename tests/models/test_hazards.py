@@ -125,6 +125,11 @@ JOINED = {
     "reshaped": ("y = Reshape(d, halves)", "n", "4", (4, 4), True),
     "flattened": ("y = Flatten(d)", "n, m", "4", (4, 4, 4), True),
     "multiplied by a matrix": ("y = Gemm(d, w)", "n, m", "4", (4, 4, 4), True),
+    "pooled": ("e = Exp(d) y = MaxPool<kernel_shape=[2]>(e)", "1, 4, 6", "n, 1", (1, 4, 6, 4, 1), True),
+    "averaged": ("e = Exp(d) y = AveragePool<kernel_shape=[2]>(e)", "1, 4, 6", "n, 1", (1, 4, 6, 1, 1), True),
+    "normalised": ("e = Exp(d) y = InstanceNormalization(e, four, four)", "1, 4, 6", "n, 1", (1, 4, 6, 4, 1), True),
+    "in halves": ("y, f = Split<axis=1>(d)", "1, 4, 6", "n, 1", (1, 4, 6, 1, 1), True),
+    "multiplied by letters": ('y = Einsum<equation="ij,jk->ik">(d, w)', "2, 4", "n", (2, 4, 4), True),
     "broadcast before": ("e = Add(a, b) f = Sub(e, one) y = Slice(f, zero, two, zero)", "n", "m", (4, 1), True),
 }
 TAKEN = {
@@ -139,7 +144,7 @@ TAKEN = {
 def joined(body: str, a: str, b: str) -> str:
     stored = (
         "int64[1] zero = {0}, int64[1] two = {2}, int64[2] halves = {2, -1}, float one = {1}, "
-        "float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}"
+        "float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[4] four = {1, 2, 3, 4}"
     )
     first = "" if "(a" in body else "d = Sub(a, b) "
     return f"(float[{a}] a, float[{b}] b) => (float[?] y) <{stored}> {{ {first}{body} }}"

@@ -60,10 +60,10 @@ _JOINING = (*ARITHMETIC, *COMPARISONS, *BITWISE, "And", "Or", "Xor", "Where", "S
 """Operators that broadcast their operands."""
 
 _SIZED = (
-    "BatchNormalization", "Compress", "Concat", "Conv", "ConvInteger", "ConvTranspose", "DepthToSpace", "Flatten",
-    "GRU", "Gather", "GatherElements", "GatherND", "Gemm", "GroupNormalization", "Hardmax", "LSTM",
-    "LayerNormalization", "PRelu", "QLinearConv", "RNN", "Reshape", "ScatterElements", "ScatterND", "Slice",
-    "SpaceToDepth",
+    "AveragePool", "BatchNormalization", "Compress", "Concat", "Conv", "ConvInteger", "ConvTranspose",
+    "DepthToSpace", "Einsum", "Flatten", "GRU", "Gather", "GatherElements", "GatherND", "Gemm", "GroupNormalization",
+    "Hardmax", "InstanceNormalization", "LSTM", "LayerNormalization", "MaxPool", "PRelu", "QLinearConv", "RNN",
+    "Reshape", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split",
 )  # fmt: skip
 """Operators that cut, join or reshape a value, or have parameters of its sizes. tract moves a cut before operators that
 broadcast, and refuses others where it cannot prove a size."""
