@@ -1279,3 +1279,20 @@ def test_a_negation_of_what_a_kernel_makes_is_judged(maker):
     proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g {text}')
     (finding,) = check(proto, OPENVINO, hint="f32", operators=["negative"]).findings
     assert finding.operator == "negative"
+
+
+@pytest.mark.parametrize("moved", ["Slice(d, a, b, c)", "Transpose<perm=[0,2,1]>(d)"])
+@pytest.mark.parametrize(
+    ("reader", "refused"), [("Relu(t)", True), ("Add(t, t)", False), ("Concat<axis=1>(t, t)", False)]
+)
+def test_onnxruntime_takes_moved_int8_that_one_node_reads_twice(reader, refused, moved):
+    """It was not-implemented, and runs: two nodes that read it were known."""
+    pytest.importorskip("onnxruntime")
+    stored = "float s = {0.1}, int8 z = {3}, int64[1] a = {0}, int64[1] b = {5}, int64[1] c = {2}"
+    body = f"w = Sub(x, s) q = QuantizeLinear(w, s, z) d = DequantizeLinear(q, s, z) t = {moved} y = {reader}"
+    text = f"(float[1,4,6] x) => (float[i,j,k] y) <{stored}> {{ {body} }}"
+    proto = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> g {text}')
+    given = [("x", TYPES["float32"], np.ones((1, 4, 6), np.float32).view("u4"))]
+    with Runtime("onnxruntime-cpu") as runtime:
+        assert isinstance(runtime.query("onnx", proto.SerializeToString(), b"", given), Refused) is refused
+    assert verdict(proto, ONNXRUNTIME) == ("not-implemented" if refused else "ok")

@@ -317,6 +317,8 @@ def _moved(flow: Flow, index: int) -> Iterator[int | None]:
             yield None
         if len(readers) != 1 or outputs[0] in flow.outputs or readers[0] <= index:
             return
+        if flow.steps[readers[0]][1].count(outputs[0]) > 1:  # as if two nodes read it
+            return
         index = readers[0]
 
 
