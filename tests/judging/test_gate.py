@@ -126,6 +126,56 @@ def test_names_with_odd_characters_are_names(capfd: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", ["-x", "two\nlines", "{a}", "<a>", "a\x1b[31m'b", "\udcff", "\udcff [1]"])
+def test_printed_commands_are_read_by_a_shell_and_by_fix(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    os.rename("wraps.onnxtxt", f"{name}.onnxtxt")
+    status, out, _ = run(capfd, "check", "--target", "openvino-cpu", "--", f"{name}.onnxtxt")
+    assert status == 1
+    command = out.split("do:  minuend ")[1].split("\n\n")[0]
+    shown = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True).stdout
+    arguments = [os.fsdecode(word) for word in shown.split(b"\0")[:-1]]
+    assert run(capfd, *arguments, "--no-run")[0] == 0
+    assert os.path.exists(f"{name}.fixed.onnx")
+
+
+@pytest.mark.usefixtures("here")
+def test_models_of_one_name_are_written_to_files_of_two(capfd: pytest.CaptureFixture[str]) -> None:
+    for path in ("exports/positions.onnxtxt", "exports/deep/positions.onnxtxt"):
+        Path(path).write_text(WRAPS)
+    command = "exports --target openvino-cpu --hint f32 --sarif o.sarif --junit o.xml"
+    for name in ("exports/positions", "exports/deep/positions"):
+        expected = f"minuend fix {name}.onnxtxt --target openvino-cpu@2026.4.1 --hint f32 -o {name}.fixed.onnx"
+        out = check(capfd, command)[1]
+        for text in (
+            " ".join(out.replace("\\\n", " ").split()),
+            Path("o.sarif").read_text(),
+            Path("o.xml").read_text(),
+        ):
+            assert expected in text
+
+
+@pytest.mark.usefixtures("here")
+def test_a_name_that_is_no_utf8_has_a_baseline(capfd: pytest.CaptureFixture[str]) -> None:
+    os.rename("wraps.onnxtxt", "\udcff.onnxtxt")
+    assert run(capfd, "init")[0] == 0
+    assert check(capfd, "--target openvino-cpu --write-baseline")[0] == 0
+    assert 'model = "?.onnxtxt"' in Path("minuend.toml").read_text("utf-8")
+    assert check(capfd, "--target openvino-cpu")[0] == 0
+    Path("minuend.toml").unlink()
+    os.mkdir("\udcfe")
+    for number in range(9):
+        os.mkdir(f"\udcfe/{number}")
+        os.link("\udcff.onnxtxt", f"\udcfe/{number}/a.onnxtxt")
+    assert run(capfd, "init")[0] == 0
+    assert tomllib.loads(Path("minuend.toml").read_text("utf-8"))["models"] == [
+        "none.onnxtxt",
+        "?.onnxtxt",
+        "exports",
+        "?",
+    ]
+
+
+@pytest.mark.usefixtures("here")
 def test_many_models_have_one_summary_and_fine_ones_a_line(capfd: pytest.CaptureFixture[str]) -> None:
     Path("minuend.toml").write_text('[[model]]\npath = "exports/**"\nassume = {positions = "0..131071", b = "0..3"}\n')
     status, out, err = check(capfd, "none.onnxtxt wraps.onnxtxt exports/deep --target openvino-cpu,onnxruntime-cpu")

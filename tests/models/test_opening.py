@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -27,6 +28,24 @@ def test_a_model_runs_from_whatever_it_comes_as(tmp_path):
     for source in (path, str(path), text, TEXT, PROTO.SerializeToString(), PROTO, open_model(PROTO)):
         assert open_model(source).dialect is dialects()["onnx"]
         assert run(source, FEEDS)["c"].tolist() == [2, 255]
+
+
+@pytest.mark.parametrize("name", ["{a}.onnx", "<a>.onnx", "two\nlines.onnx", "{a}.json", "<a>.xml"])
+def test_a_path_is_a_path_whatever_it_begins_with(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {".xml": "<net/>", ".json": '{"resources": {}, "dispatchables": {}, "commands": []}'}
+    (tmp_path / name).write_bytes(texts.get(Path(name).suffix, "").encode() or PROTO.SerializeToString())
+    assert not models.is_text(name)
+    if name.endswith(".xml"):
+        with pytest.raises(FileFormatError, match=r"<a>\.xml"):
+            open_model(name)
+    else:
+        assert open_model(name).output_names() == (["c"] if name.endswith(".onnx") else [])
+
+
+@pytest.mark.parametrize("text", ["{}", "// c\n{}", "/* c.json */ {}", " <net/>", TEXT])
+def test_a_text_is_no_path(text):
+    assert models.is_text(text)
 
 
 def test_a_model_is_opened_once():
@@ -55,7 +74,7 @@ def test_what_is_no_model_is_told(tmp_path):
     assert str(missing.value) == f"there is no file {tmp_path}/m.onnx"
     with pytest.raises(FileFormatError) as content:
         open_model(b"\x89PNG")
-    assert str(content.value).startswith(r"these bytes (b'\x89PNG' …) begin as no model does; expected ")
+    assert str(content.value).startswith(r"no model begins as these bytes (b'\x89PNG' …); expected ")
     with pytest.raises(TypeError) as kind:
         open_model(3)
     assert str(kind.value).startswith("a int is no model; expected a path, bytes, text, or onnx.ModelProto")

@@ -11,7 +11,7 @@ import click
 from minuend.cli.words import counted
 from minuend.errors import escaped
 from minuend.language import Language
-from minuend.runtimes.explaining import Command, explained, lines
+from minuend.runtimes.explaining import explained, lines
 
 if TYPE_CHECKING:
     from minuend.judging.gate import Gate
@@ -51,7 +51,7 @@ def _annotations(gate: Gate) -> Iterator[str]:
             level,
             report.title,
             f"{one.verdict} on {one.target}",
-            f"{one.location}: {lines(one, Command(report.title))}",
+            f"{one.location}: {lines(one, report.command)}",
         )
 
 
@@ -76,7 +76,7 @@ def _summary(gate: Gate) -> str:
     rows = [
         (report.title, one.location, one.target, one.verdict, said.what, said.why, "; ".join(said.todo))
         for report, one in _shown(gate)
-        for said in [explained([one], Language(), Command(report.title))]
+        for said in [explained([one], Language(), report.command)]
     ]
     rows += [(one.model, "", "", "cannot be read", one.message, "", "") for one in gate.unread]
     lines = [f"### minuend check: {counted(len(gate.models), 'model')} on {', '.join(gate.targets)}", ""]

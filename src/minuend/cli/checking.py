@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from minuend.cli.progress import Bar
 from minuend.cli.status import BAD_USE, FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.language import Language
+from minuend.text import shell_words
 from minuend.written import note_extended
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def check(
             for one in sorted(baseline_files(gate, configs)):
                 stack.enter_context(exclusive(one))
             gate, texts = with_baseline(gate, configs.read_again())
+        gate = gate.with_options(shell_words([*known.written, *_given(hint, tolerate, operator)]))
         written = [*texts.items()]
         written += [] if junit is None else [(junit, gate.to_junit())]
         written += [] if sarif is None else [(sarif, gate.to_sarif(__version__))]
@@ -156,8 +157,7 @@ def check(
                 for (_, text), stream in zip(written, streams, strict=True):
                     stream.write(text.encode(errors="backslashreplace"))
         note_extended(texts)
-    options_given = shlex.join([*known.written, *_given(hint, tolerate, operator)])
-    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose, options=options_given))
+    report(as_json, gate.to_json, lambda: gate_page(gate, language, whole=verbose))
     from minuend.cli.annotations import annotate
 
     annotate(gate)

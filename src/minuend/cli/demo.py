@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import shlex
 import tempfile
 from collections.abc import Iterator
 
@@ -15,6 +14,7 @@ from minuend.cli.printing import show, show_lines
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.errors import listed
+from minuend.text import shell_path
 
 ARRAYS = (
     (
@@ -91,6 +91,6 @@ def _examples(out: str | None) -> Iterator[None]:
             folder = out
             with new_folder(folder) as part:
                 names = write_all(part)
-            show_lines([f"{listed(names, 'and')} were written to {folder}", "", f"$ cd {shlex.quote(folder)}", ""])
+            show_lines([f"{listed(names, 'and')} were written to {folder}", "", f"$ cd {shell_path(folder)}", ""])
         with contextlib.chdir(folder):
             yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE, INTERRUPTED, NO_
 from minuend.cli.verbs import Verbs
 from minuend.errors import MinuendError, OverflowFound, cut, listed, readable
 from minuend.lazy import Imported
+from minuend.text import shell_words
 from minuend.written import remembered, written
 
 TRACEBACK = "MINUEND_TRACEBACK"
@@ -104,7 +104,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> int:
     return fail(
         "defect",
         f"this is a defect of {tool()}: {cut(message, 300)}\n"
-        f"please report it, with the command: minuend {cut(shlex.join(arguments), 1000)}\n"
+        f"please report it, with the command: minuend {cut(shell_words(arguments), 1000)}\n"
         f"{TRACEBACK}=1 shows where it happened; {_done()}{_noted(error)}",
         DEFECT,
     )

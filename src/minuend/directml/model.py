@@ -28,7 +28,7 @@ from minuend.directml.dxdispatch.dispatch import (
 )
 from minuend.directml.dxdispatch.execution import Execution
 from minuend.directml.dxdispatch.fields import placed
-from minuend.directml.dxdispatch.json_reader import Document, parse, starts_object
+from minuend.directml.dxdispatch.json_reader import Document, parse
 from minuend.directml.dxdispatch.resources import Resource, read_resource
 from minuend.directml.operator import check_descs
 from minuend.directml.versions import DIALECT
@@ -89,7 +89,7 @@ class Model(opening.Model):
         """Read a model.
 
         Args:
-            source: a path, or the JSON itself as bytes or as text (a text that starts with an object, comments aside).
+            source: a path, or the JSON itself as bytes or as text (a text that is no path).
             folder: where files named in ``sourcePath`` lie; by default the folder of the path.
 
         Raises:
@@ -101,7 +101,7 @@ class Model(opening.Model):
         given_folder = None if folder is None else os.fspath(folder)
         if isinstance(source, bytes):
             return cls(parse(_decoded(source, "the model")), given_folder)
-        if isinstance(source, str) and starts_object(source):
+        if opening.is_text(source):
             return cls(parse(source), given_folder)
         path = os.fspath(source)
         if os.path.isdir(path):

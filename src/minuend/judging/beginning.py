@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from minuend.errors import MinuendError
 from minuend.judging.configuration import NAME
+from minuend.judging.globs import spelled
 from minuend.models.searching import search
 from minuend.runtimes import targets
 from minuend.runtimes.answers import VERDICTS
@@ -73,7 +74,7 @@ class Beginning:
         hints = dict.fromkeys(hint for name in self.targets for hint in quirks(name).hints)
         counted = [verdict for verdict in VERDICTS if verdict in FINDINGS]
         return _TEXT.format(
-            models=_row(self.models),
+            models=_row(map(spelled, self.models)),
             targets=_row(self.targets),
             fail_on=_row(counted),
             severities=", ".join(SEVERITIES),

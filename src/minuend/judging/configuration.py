@@ -39,10 +39,10 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minuend.errors import FileFormatError, MinuendError, listed, near, shown
-from minuend.judging.globs import matches
+from minuend.judging.globs import matches, spelled
 from minuend.judging.options import verdicts_of
 from minuend.models.ranges.assumed import Assumed, assumptions
 from minuend.runtimes import targets
@@ -439,7 +439,8 @@ def with_entries(config: Config, entries: Iterable[Accepted]) -> str:
     end = "\r\n" if "\r\n" in config.text else "\n"
     text = config.text + (end if config.text and not config.text.endswith("\n") else "")
     for one in entries:
-        rows = [f"{key} = {_quoted(value)}" for key in _ACCEPT if (value := getattr(one, key))]
+        named = replace(one, model=spelled(one.model))
+        rows = [f"{key} = {_quoted(value)}" for key in _ACCEPT if (value := getattr(named, key))]
         text += (end if text else "") + end.join(["[[accept]]", *rows, ""])
     import tomllib
 

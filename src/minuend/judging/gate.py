@@ -33,6 +33,7 @@ from minuend.operators import SUBTRACT
 from minuend.operators.operator import Operator
 from minuend.plain import LEFT_OUT, grouped
 from minuend.runtimes import registry
+from minuend.runtimes.explaining import commands
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.formats import Unread, sarif, uri_of
 from minuend.runtimes.quirks import quirks
@@ -76,6 +77,12 @@ class Gate:
     def ok(self) -> bool:
         """Whether every model could be read and nothing counts."""
         return not self.unread and all(report.ok for report in self.reports)
+
+    def with_options(self, options: str) -> Gate:
+        """Return it with commands that have these options as well; see :func:`minuend.runtimes.explaining.commands`."""
+        given = commands([path_of(one) for one in self.models], options)
+        models = zip(self.models, given, strict=True)
+        return replace(self, models=tuple(replace(x, given=y) if isinstance(x, Report) else x for x, y in models))
 
     def to_json(self) -> dict[str, object]:
         """Return it as plain data: the findings of all models, each with its model, and a summary of each model."""

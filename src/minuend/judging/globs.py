@@ -16,6 +16,15 @@ def matches(pattern: str, path: str) -> bool:
     return path == pattern or _reached(_tokens(pattern.removeprefix("./")), path)
 
 
+def spelled(path: str) -> str:
+    """Return a glob that means a path, in UTF-8: bytes of a name that are none stand as ``?``.
+
+    >>> spelled("a.onnx"), spelled("\\udcff.onnx")
+    ('a.onnx', '?.onnx')
+    """
+    return "".join("?" if "\ud800" <= one <= "\udfff" else one for one in path)
+
+
 def _reached(tokens: Sequence[str], path: str) -> bool:
     """Whether tokens match a path; each token is tried once at each place, so the time is their product at most."""
     places = {0}

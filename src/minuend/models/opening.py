@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, BinaryIO, Protocol, TypeVar, cast
+from typing import Any, BinaryIO, Protocol, TypeGuard, TypeVar, cast
 
 from minuend.child import MEMORY, SECONDS, Limits
 from minuend.core.limits import MAX_BYTES
@@ -165,7 +165,7 @@ def dialect_of(source: object) -> str:
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return _by_content(bytes(source[:_HEAD]), "these bytes")
-    if isinstance(source, str) and (source.lstrip()[:1] in ("<", "{") or "\n" in source):
+    if is_text(source):
         return _by_content(source.lstrip()[:_HEAD].encode(errors="replace"), "this text")
     if isinstance(source, str | os.PathLike):
         return _by_suffix(os.fsdecode(source))
@@ -176,11 +176,24 @@ def dialect_of(source: object) -> str:
     raise TypeError(f"a {type(source).__name__} is no model; expected a path, bytes, text, or {listed(kinds)}")
 
 
+def is_text(source: object) -> TypeGuard[str]:
+    """Whether something is a model as text: no path, which a file may have whatever its name begins with.
+
+    >>> is_text("<net/>"), is_text("<net>.xml"), is_text("two\\nlines.onnx")
+    (True, False, False)
+    """
+    return (
+        isinstance(source, str)
+        and (source.lstrip().startswith(("<", "{", "/*")) or "\n" in source)
+        and not _names_file(source)
+    )
+
+
 def _by_content(head: bytes, what: str) -> str:
     found = [name for name, known in formats().items() if known.looks_like(head)]
     if len(found) != 1:
         titles = listed(dialect(name).title for name in formats())
-        raise FileFormatError(f"{what} ({head[:16]!r} …) begin as no model does; expected {titles}")
+        raise FileFormatError(f"no model begins as {what} ({head[:16]!r} …); expected {titles}")
     return found[0]
 
 

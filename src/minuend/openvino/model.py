@@ -313,7 +313,7 @@ def read(source: object, weights: bytes | bytearray | memoryview | None = None) 
         FileNotFoundError: no such file. FileFormatError: a file that is not what it should be, with line, layer and
             port. SpecError: a layer whose inputs do not fit.
     """
-    if isinstance(source, str) and source.lstrip()[:1] == "<":
+    if opening.is_text(source):
         source = source.encode()
     if isinstance(source, bytes | bytearray | memoryview):
         found = None if weights is None else Memory(np.frombuffer(weights, np.uint8))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -11,6 +10,7 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import Reason, Setting, deciding
+from minuend.text import shell_word
 
 Kind = Literal["assume", "convert", "fix", "measure", "run", "set", "tolerate"]
 """State a value's range, change the model's format, rewrite it, measure the installed release, run it there, set a
@@ -71,7 +71,7 @@ def actions(
     found = [one for one in _actions(target, verdict, deciding(reasons), inferred, operator) if one.kind not in useless]
     if fix_hint and not fixable:
         found.append(_fixed_with(target, fix_hint))
-    assumed = " ".join(f"--assume {shlex.quote(f'{name}={lo}..{hi}')}" for name, lo, hi in assumable)
+    assumed = " ".join(f"--assume {shell_word(f'{name}={lo}..{hi}')}" for name, lo, hi in assumable)
     check = f"minuend check MODEL --target {target}"
     return (
         *(_in_part(one) if partly and one.kind == "fix" else one for one in found),

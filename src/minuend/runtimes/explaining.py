@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 import re
-import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from minuend.runtimes import registry, rendering
 from minuend.runtimes.actions import Action
 from minuend.runtimes.reasons import Reason, deciding
 from minuend.runtimes.severity import UNKNOWN, deviation, most_ulps, rank
+from minuend.text import shell_path
 
 if TYPE_CHECKING:
     from minuend.runtimes.finding import Finding
@@ -65,10 +66,12 @@ class Command:
 
     Attributes:
         model: the model's path, ``"MODEL"`` for none. options: what else was given, as ``"--assume x=0..9"``.
+        beside: whether outputs go into the model's folder.
     """
 
     model: str = MODEL
     options: str = ""
+    beside: bool = False
 
     def filled(self, command: str) -> str:
         """Return the command line of an action with the paths and options of this one.
@@ -83,21 +86,32 @@ class Command:
         head, output, _ = command.partition(" -o OUT")
         options = self.options
         if " --tolerate " in head:  # and none stands alone
-            options = " ".join(options.replace("--tolerate none", "").split())
+            options = re.sub(r"(^| )--tolerate none(?= |$)", "", options).strip()
         if options and " MODEL " in head and not head.startswith("minuend convert"):
             head = f"{head} {options}"
         if self.model in (MODEL, UNNAMED):
             return head + output
-        out = f" -o {shlex.quote(self._output(head))}" if output or command.endswith(" -o OUT") else ""
-        return head.replace(f" {MODEL} ", f" {shlex.quote(self.model)} ", 1) + out
+        out = f" -o {shell_path(self._output(head))}" if output or command.endswith(" -o OUT") else ""
+        return head.replace(f" {MODEL} ", f" {shell_path(self.model)} ", 1) + out
 
     def _output(self, head: str) -> str:
         """The file that a command writes: beside no other of the same name that it reads."""
-        stem, suffix = os.path.splitext(os.path.basename(self.model))
+        stem, suffix = os.path.splitext(self.model if self.beside else os.path.basename(self.model))
         if converted := _CONVERTED.search(head):
             to = _SUFFIXES.get(converted[1], ".onnx")
             return f"{stem}.converted{to}" if suffix == to else f"{stem}{to}"
         return f"{stem}.fixed{suffix if suffix == '.xml' else '.onnx'}"  # ONNX's text form does not hold every model
+
+
+def commands(models: Sequence[str], options: str = "") -> Iterator[Command]:
+    """Yield a command for each model of a report; where outputs had one name, they go into the models' folders.
+
+    >>> [one.filled("minuend fix MODEL -o OUT") for one in commands(["a/m.onnx", "b/m.onnx"])]
+    ['minuend fix a/m.onnx -o a/m.fixed.onnx', 'minuend fix b/m.onnx -o b/m.fixed.onnx']
+    """
+    stems = [os.path.splitext(os.path.basename(model))[0] for model in models]
+    count = Counter(stems)
+    return (Command(model, options, count[stem] > 1) for model, stem in zip(models, stems, strict=True))
 
 
 def explained(found: Sequence[Finding], language: Language, command: Command = Command()) -> Explanation:

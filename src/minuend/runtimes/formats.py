@@ -34,6 +34,8 @@ class Reported(Protocol):
     @property
     def title(self) -> str: ...
     @property
+    def command(self) -> Command: ...
+    @property
     def findings(self) -> tuple[Finding, ...]: ...
     @property
     def trials(self) -> tuple[Trial, ...]: ...
@@ -52,7 +54,7 @@ class Unread:
     message: str
 
 
-def sentence(finding: Finding, model: str) -> str:
+def sentence(finding: Finding, command: Command) -> str:
     """Say what was found of a model: the verdict with an example and the severity, why, and what to do, in lines.
 
     Of a case (``prove``): why it counts, the verdict, the example and the reason, in one line.
@@ -63,7 +65,7 @@ def sentence(finding: Finding, model: str) -> str:
     what = finding.verdict
     if what == "different-numbers":
         what = f"{what}; {finding.witness or 'no example known'}; severity {finding.severity or 'unknown'}"
-    return "\n".join((what, *reason_and_remedy(finding, Command(model))))
+    return "\n".join((what, *reason_and_remedy(finding, command)))
 
 
 def sarif(models: Iterable[tuple[Reported | Unread, str]], tool_version: str, root: str = "") -> str:
@@ -142,7 +144,7 @@ def _results(report: Reported) -> Iterator[_Result]:
     for finding in report.findings:
         if finding.verdict == "ok" and id(finding) not in counted:
             continue
-        text = f"{finding.node or finding.location} on {finding.target}: {sentence(finding, report.title)}"
+        text = f"{finding.node or finding.location} on {finding.target}: {sentence(finding, report.command)}"
         text += "" if finding.tolerated is None else f" (tolerated: {finding.tolerated})"
         identity = (finding.opversion, finding.dtype, _without_numbers(finding), finding.case)
         yield _Result(

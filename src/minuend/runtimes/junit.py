@@ -35,7 +35,7 @@ def _suite(report: Reported) -> ElementTree.Element:
     for finding in report.findings:
         name = finding.case or f"{finding.node or finding.location} on {finding.target}"
         case = ElementTree.SubElement(suite, "testcase", classname=finding.target, name=name)
-        said = sentence(finding, report.title)
+        said = sentence(finding, report.command)
         message, text = said.replace("\n", "; "), finding.reason if finding.case else said
         _result(case, finding.verdict, message, text, _why_skipped(finding), id(finding) in counted)
     for trial in report.trials:

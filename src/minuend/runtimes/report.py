@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from minuend.plain import as_json
 from minuend.runtimes import rendering
 from minuend.runtimes.answers import VERDICTS
+from minuend.runtimes.explaining import Command
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.reasons import Reason
 
@@ -29,6 +30,7 @@ class Report:
         processors: on which processors what is known of the targets was measured.
         assumed: what was taken for granted of values because somebody said so, a sentence each.
         strict: whether only unexpected findings count (``prove``), or verdicts (``check``). fail_on: which verdicts.
+        given: what the command line was about, where it was more than the title.
     """
 
     title: str
@@ -41,6 +43,12 @@ class Report:
     strict: bool = False
     fail_on: frozenset[str] = FINDINGS
     facts: dict[str, Any] = field(default_factory=dict)
+    given: Command | None = None
+
+    @property
+    def command(self) -> Command:
+        """What its commands are about."""
+        return self.given or Command(self.title)
 
     @property
     def head(self) -> tuple[str, ...]:

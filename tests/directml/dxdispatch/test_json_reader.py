@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from minuend.directml.dxdispatch.json_reader import MAX_DEPTH, Document, parse, starts_object
+from minuend.directml.dxdispatch.json_reader import MAX_DEPTH, Document, parse
 from minuend.errors import FileFormatError
 from minuend.schema import format_path
 
@@ -109,13 +109,6 @@ def test_places_are_found_in_lists_that_are_read_at_once():
 def test_keys_that_are_no_words_are_quoted_and_long_ones_cut():
     assert format_path(("resources", "in/put", 0, "é")) == 'resources["in/put"][0]["é"]'
     assert format_path(("x" * 100, 1)) == f"{'x' * 60}…[1]"
-
-
-@pytest.mark.parametrize(
-    ("text", "is_object"), [(" // c\n {", True), ("/* */{}", True), ("/models/a.json", False), ("", False)]
-)
-def test_a_text_that_starts_an_object_is_told_from_a_path(text, is_object):
-    assert starts_object(text) is is_object
 
 
 def test_what_json_writes_is_read_back():

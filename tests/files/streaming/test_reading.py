@@ -243,6 +243,17 @@ def test_a_read_error_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(path))
 
 
+@pytest.mark.parametrize("name", ["a.npy", "a.safetensors", "a.h5", "a.tif", "a.onnx", "a.xml"])
+def test_a_pointer_of_git_lfs_is_named(tmp_path: Path, name: str) -> None:
+    text = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n"
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FileFormatError) as caught:
+        open_tensors(str(tmp_path / name))
+    assert str(caught.value) == (
+        f"{tmp_path / name} is a pointer of Git LFS; expected the file itself, which git lfs pull fetches"
+    )
+
+
 def test_a_full_disk_of_temporary_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.npz"
     np.savez_compressed(path, x=X)

@@ -52,6 +52,14 @@ def told(path: str, kind: type[Exception] = FileFormatError, use=run) -> str:
     return str(caught.value)
 
 
+def test_what_git_lfs_left_in_the_place_of_data_is_no_data(tmp_path):
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 16\n"
+    path = write(tmp_path, entry(length=16), pointer.encode())
+    assert told(path) == (
+        f"{tmp_path / 'w.bin'} is a pointer of Git LFS; expected the file itself, which git lfs pull fetches"
+    )
+
+
 # ---- what is followed -----------------------------------------------------------------------------------------
 
 

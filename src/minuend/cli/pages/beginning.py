@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from minuend.cli.words import counted
 from minuend.errors import listed
 from minuend.judging.configuration import NAME
+from minuend.text import shell_word
 
 if TYPE_CHECKING:
     from minuend.judging.beginning import Beginning
@@ -20,7 +20,7 @@ def init_lines(begun: Beginning) -> Iterator[str]:
     yield f"{begun.path}: {counted(len(begun.found), 'model')} on {listed(begun.targets, 'and')}"
     if not begun.installed:
         yield "no runtime that runs models is installed here; the targets are the most usual ones"
-    config = "" if os.path.normpath(begun.path) == NAME else f" --config {shlex.quote(begun.path)}"
+    config = "" if os.path.normpath(begun.path) == NAME else f" --config {shell_word(begun.path)}"
     yield f"next: minuend check{config}"
 
 

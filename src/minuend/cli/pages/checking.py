@@ -78,22 +78,21 @@ def texts() -> Iterator[str]:
     yield from ("why", "do")
 
 
-def gate_page(gate: Gate, language: Language, *, whole: bool = False, options: str = "") -> Page:
+def gate_page(gate: Gate, language: Language, *, whole: bool = False) -> Page:
     """Show what was found in models: a single one's page, or a section for each and a summary of all.
 
     Args:
-        gate: what was found. whole: show every node, and all that is known of it. options: see
-            :class:`minuend.runtimes.explaining.Command`.
+        gate: what was found. whole: show every node, and all that is known of it.
     """
-    return _Pages(language, NOUNS[gate.operator.name], whole, options).gate(gate)
+    return _Pages(language, NOUNS[gate.operator.name], whole).gate(gate)
 
 
 class _Pages:
     """Pages in a language; ``whole``: with all that is known of every node."""
 
-    def __init__(self, language: Language, nouns: Nouns, whole: bool, options: str) -> None:
+    def __init__(self, language: Language, nouns: Nouns, whole: bool) -> None:
         self.language, self.tr, self.nouns = language, language.tr, nouns
-        self.whole, self.options = whole, options
+        self.whole = whole
 
     # ---- many models ------------------------------------------------------------------------------------------
 
@@ -197,19 +196,18 @@ class _Pages:
             (target, *_), mark, verdict = section
             return targets.index(target), ["", *_MARKS].index(mark), VERDICTS.index(verdict)
 
-        command = Command(report.title, self.options)
         for i, section in enumerate(sorted(sections, key=place)):
             (names, mark, verdict), found = section, sections[section]
             if i:
                 yield ""
             if len(names) > 1:  # none of them reads the model
                 yield "  ".join(filter(None, (", ".join(names), verdict, self.tr(mark))))
-                yield from self._cause(found, command)
+                yield from self._cause(found, report.command)
                 continue
             yield Table(("", "", ""), ((names[0], verdict, self.tr(mark)),), whole=_NAMES, tight=True)
             causes = grouped((cause(one, self.language), one) for one in found)
             for alike in sorted(causes.values(), key=len, reverse=True):
-                yield from self._cause(alike, command)
+                yield from self._cause(alike, report.command)
         if self.whole:
             yield from self._nodes(report)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from minuend.cli.words import counted
 from minuend.errors import listed
 from minuend.judging.contract import Tally
 from minuend.plain import grouped
+from minuend.text import shell_path, shell_words
 
 if TYPE_CHECKING:
     from minuend.rewriting.fixing import Fixed
@@ -41,9 +41,9 @@ class Command:
 
     def again(self, target: str, *more: str) -> str:
         """Return the command line with more options."""
-        words = ["minuend", "fix", self.model, "--target", target, *self.options]
+        words = ["--target", target, *self.options]
         added = [word for word in more if word not in self.options]
-        return shlex.join([*words, *added, "-o", self.out])
+        return f"minuend fix {shell_path(self.model)} {shell_words([*words, *added])} -o {shell_path(self.out)}"
 
 
 # ---- before anything is written ----------------------------------------------------------------------------------

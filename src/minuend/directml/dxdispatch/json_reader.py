@@ -77,11 +77,6 @@ def parse(text: str, name: str = "") -> Document:
     return Document(_Parser(text, name).parse(), text, name)
 
 
-def starts_object(text: str) -> bool:
-    """Whether the first thing in a text, comments aside, is an object; a path is not."""
-    return text[_GAP.match(text).end() :][:1] == "{"  # type: ignore[union-attr]
-
-
 def _place(path: Path) -> str:
     return format_path(path) or "the top"
 

@@ -38,6 +38,12 @@ _KINDS = (
 )
 
 
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+"""What a file begins with that a clone without Git LFS has in place of a large one."""
+
+_LONGEST_POINTER = 1024
+
+
 class Source(Protocol):
     """Bytes that can be read from any place.
 
@@ -211,12 +217,27 @@ def open_file(path: str) -> File:
 
     Raises:
         FileNotFoundError, PermissionError: there is none, or it may not be read. IsADirectoryError: a folder.
-        FileFormatError: a pipe, a device or a socket, which is not even opened: that may never end, or do something.
+        FileFormatError: a pipe, a device or a socket, which is not even opened: that may never end, or do something;
+            or what Git LFS left in the file's place.
     """
     check_regular(path, os.stat(path))
     # Not to wait where a pipe has taken the file's place meanwhile; what is open is looked at once more.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
-    return File(path, os.open(path, flags))
+    return fetched(File(path, os.open(path, flags)))
+
+
+def fetched(file: File) -> File:
+    """Return a file; one that Git LFS left in the place of another is closed.
+
+    Raises:
+        FileFormatError: its content was not fetched.
+    """
+    if len(_POINTER) < file.size <= _LONGEST_POINTER and file.read(0, len(_POINTER)).tobytes() == _POINTER:
+        file.close()
+        raise FileFormatError(
+            f"{file.path} is a pointer of Git LFS; expected the file itself, which git lfs pull fetches"
+        )
+    return file
 
 
 def read_bytes(path: str) -> bytes:

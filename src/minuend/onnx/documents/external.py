@@ -27,7 +27,7 @@ from google.protobuf.message import Message  # type: ignore[import-untyped,unuse
 from onnx import ModelProto, TensorProto
 
 from minuend.errors import FileFormatError, shown
-from minuend.files.streaming.reading import File, blocks, open_file
+from minuend.files.streaming.reading import File, blocks, fetched, open_file
 from minuend.onnx.documents import tensors
 from minuend.onnx.documents.tensors import Array
 
@@ -288,7 +288,7 @@ def _open(path: str, location: str, where: str) -> File:
     except BaseException:
         os.close(descriptor)
         raise
-    return File(path, descriptor)
+    return fetched(File(path, descriptor))
 
 
 def _sha1(file: File) -> str:

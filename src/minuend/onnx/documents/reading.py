@@ -10,6 +10,7 @@ from onnx import ModelProto
 
 from minuend.errors import FileFormatError
 from minuend.files.streaming.reading import read_bytes
+from minuend.models import opening
 from minuend.onnx.graphs import structure
 from minuend.onnx.graphs.normalising import Violation, normalise
 from minuend.onnx.processes import library_process
@@ -34,7 +35,7 @@ def parsed(source: object) -> tuple[ModelProto, tuple[Violation, ...], str | Non
     elif isinstance(source, bytes | bytearray | memoryview):
         raw, name = bytes(source), "the model's bytes"
         proto = _parse(raw, name)
-    elif isinstance(source, str) and source.lstrip().startswith("<"):
+    elif opening.is_text(source):
         proto, name = _parse_text(source, "the model's text"), "the model's text"
     elif isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
