@@ -224,6 +224,15 @@ def test_external_data_open_dims_and_bfloat16_outputs(tmp_path):
         assert trial.ok, trial
 
 
+def test_where_a_rule_of_its_own_joins_operands_a_later_run_shows_no_pair_of_an_earlier_one():
+    model = '<ir_version: 3, opset_import: ["" : 6]> g (float[3,3,3] a, float[3] b) => (float[3,3,3] c) {'
+    report, _ = ran(model + "c = Sub <axis: int = 1, broadcast: int = 1> (a, b) }", "onnx-reference")
+    (finding,) = report.findings
+    assert finding.verdict == "different-numbers"
+    assert isinstance(finding.reasons[-1], RunDiffers)
+    assert finding.reasons[-1].got != finding.reasons[-1].expected
+
+
 def test_a_refusal_is_an_answer():
     report, trial = ran(text("y = Sub (x, b)", "bfloat16[3] x, bfloat16[3] b", "bfloat16[3] y"), ONNXRUNTIME)
     assert (report.ok, trial.ok) == (False, False)

@@ -430,8 +430,9 @@ def _judge(
         if pairs is not None:
             pairs.setdefault(occurrence.where, set()).update(_pairs(occurrence.node.a.element, a, b))
         expected = contracted(occurrence.node, a, b)
+        before = tally.first
         tally.add(occurrence.where, c, expected)
-        if tally.first is not None and occurrence.where not in shown:
+        if tally.first is not before and tally.first is not None:  # its index is one of these arrays
             element = occurrence.node.a.element
             codes = [codes_of(element, np.asarray(one)) for one in (a, b, c, expected)]
             witness = pair_at(element, tally.first.index, codes)
