@@ -38,13 +38,17 @@ MODELS = {
     "{ d = Sub(a, b) c = Scatter(d, i, u) }",
     "dequantised value": "g (int32[2,3] a, int32[2,3] b) => (float[2,3] e) <float s = {0.5}, uint8 z = {7}> { "
     "d = Sub(a, b) f = Cast <to = 1> (d) c = QuantizeLinear(f, s, z) e = DequantizeLinear(c, s, z) }",
+    "dequantised below opset 19": "g (int32[2,3] a, int32[2,3] b) => (float[2,3] e) <float s = {0.5}, uint8 z = {7}> { "
+    "d = Sub(a, b) f = Cast <to = 1> (d) c = QuantizeLinear(f, s, z) e = DequantizeLinear(c, s, z) }",
+    "nodes of one name": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { [n] d = Identity(a) [n] c = Sub(d, b) }",
     "Loop": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64 n = {1}, bool yes = {1}> { c = Loop(n, yes, a) "
     "<body = round (int64 i, bool go, int32[2,3] x) => (bool on, int32[2,3] y) { on = Identity(go) y = Sub(x, b) }> }",
     "Scan": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { d = Sub(a, b) c = Scan <num_scan_inputs = 1, "
     "body = row (int32[3] x) => (int32[3] y) { y = Identity(x) }> (d) }",
 }
 ALSO = {
-    "output without type": {"output without shape"}, "Loop": {"control flow"}, "Scan": {"control flow"},
+    "output without type": {"output without shape"}, "dequantised below opset 19": {"dequantised value"},
+    "Loop": {"control flow"}, "Scan": {"control flow"},
 }  # fmt: skip
 """Of which kinds a model is besides."""
 INSTALLED = [

@@ -152,6 +152,11 @@ def _dequantises(graph: GraphProto, given: Collection[str]) -> bool:
     )
 
 
+def _repeats_a_name(graph: GraphProto) -> bool:
+    names = [node.name for node in graph.node if node.name]
+    return len({*names}) < len(names)
+
+
 DECLARED: Mapping[str, Check] = MappingProxyType({
     "input without shape": lambda model: not all(map(_has_shape, _inputs(model))),
     "input dim without name": lambda model: any(map(_has_nameless_dim, _inputs(model))),
@@ -167,6 +172,9 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "control flow": lambda model: len([*within(model.graph)]) > 1,
     "deprecated operator": _has_deprecated,
     "dequantised value": _has_dequantised_value,
+    "dequantised below opset 19": lambda model: _has_operator(model, "DequantizeLinear")
+                                                and read_opsets(model.opset_import).get("", 0) < 19,
+    "nodes of one name": lambda model: any(map(_repeats_a_name, within(model.graph))),
     "Loop": lambda model: _has_operator(model, "Loop"),
     "Scan": lambda model: _has_operator(model, "Scan"),
 })  # fmt: skip

@@ -21,6 +21,10 @@ STRICT = {
         "unknown",
         "ONNX's evaluator lacks some operators that their opset deprecates, such as Scatter from opset 11 on",
     ),
+    "dequantised below opset 19": (
+        "unknown",
+        "ONNX's evaluator lacks DequantizeLinear below opset 19, in some releases; convert to opset 19",
+    ),
     "unimported": ("not-implemented", "ONNX's evaluator wants every domain imported"),
     "unsorted": ("not-implemented", "ONNX's evaluator runs nodes in the order of the file, which cannot be run"),
     "captured": ("not-implemented", "ONNX's evaluator runs nodes in the order of the file, which cannot be run"),

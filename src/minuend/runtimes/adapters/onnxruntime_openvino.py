@@ -22,6 +22,7 @@ STRICT = {
         "openvino makes one GRU cell of it that rounds otherwise and subtracts from 1 whatever stands there, or fails",
     ),
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
     "operand of uint32 in uint64_data": (
         "unknown",
         "the provider takes some uint32 in uint64_data for 0; store it as raw_data, as minuend fix does",

@@ -20,6 +20,7 @@ STRICT = {
         "unknown",
         "tract refuses some operators that their opset deprecates, such as Upsample from opset 10 on",
     ),
+    "nodes of one name": ("not-implemented", "tract takes no two nodes of one name; rename one"),
     "input dim without name": ("not-implemented", "tract needs a name or a size of every dim of an input"),
     "input without shape": ("not-implemented", "tract needs the shape of every input"),
     "output that is an input": ("not-implemented", "tract gives no input back as an output"),
