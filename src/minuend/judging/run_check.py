@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -26,6 +26,7 @@ from minuend.judging.operand_pools import codes_of
 from minuend.judging.options import Judging
 from minuend.judging.pattern_verdicts import pattern_verdict, sharing_constants
 from minuend.judging.probe_node import Probed, pair_at, probe
+from minuend.models.flow import DRAWN
 from minuend.models.occurrences import Occurrence
 from minuend.models.opening import Model
 from minuend.models.ranges.assumed import NONE, Assumptions
@@ -333,12 +334,19 @@ def _first(tallies: Mapping[str, Tally], shown: Mapping[str, Witness]) -> Iterat
 
 
 def _compared_outputs(turn: Turn) -> list[str]:
-    """Outputs of numbers; with edges those alone whose operators are exact: a bound for infinities says nothing."""
+    """Outputs of numbers that are no other ones in every run.
+
+    With edges those alone whose operators are exact: a bound for infinities says nothing.
+    """
     bounds, values = Bounds(turn.trace), turn.trace.values
+    drawn: set[Hashable] = set()
+    for step in turn.trace.steps:
+        drawn.update(step.outputs if step.operator in DRAWN or not drawn.isdisjoint(step.inputs) else ())
     return [
         name
         for name, key in turn.trace.outputs.items()
-        if isinstance(values[key], np.ndarray)
+        if key not in drawn
+        and isinstance(values[key], np.ndarray)
         and values[key].dtype.kind not in "OUT"
         and (turn.words not in (WILD, KNOWN) or bounds.exact(key))
     ]
