@@ -106,8 +106,8 @@ class Command:
 def commands(models: Sequence[str], options: str = "") -> Iterator[Command]:
     """Yield a command for each model of a report; where outputs had one name, they go into the models' folders.
 
-    >>> [one.filled("minuend fix MODEL -o OUT") for one in commands(["a/m.onnx", "b/m.onnx"])]
-    ['minuend fix a/m.onnx -o a/m.fixed.onnx', 'minuend fix b/m.onnx -o b/m.fixed.onnx']
+    >>> [one.filled("minuend fix MODEL --target ov -o OUT") for one in commands(["a/m.onnx", "b/m.onnx"])]
+    ['minuend fix a/m.onnx --target ov -o a/m.fixed.onnx', 'minuend fix b/m.onnx --target ov -o b/m.fixed.onnx']
     """
     stems = [os.path.splitext(os.path.basename(model))[0] for model in models]
     count = Counter(stems)
