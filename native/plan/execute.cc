@@ -35,6 +35,7 @@ constexpr size_t kLargestOwnCache = 64 << 20;
 constexpr size_t kLeastStreamed = 4 << 20;
 constexpr size_t kServerShare = 12;             // the part of a larger last cache that is counted on,
 constexpr size_t kTwiceShare = 4;               // or where what is streamed is written twice
+constexpr size_t kPartOfL2 = 2;                 // beside what is read ahead
 constexpr size_t kHardlyRead = 8;               // bytes written for each byte read
 
 // Units [from, to), counted over the outer dims and the traversal's own units.
@@ -225,6 +226,26 @@ bool is_short_line(const Work& work) {
          l.out[0] == ptrdiff_t(result_size(work.element, work.policy));
 }
 
+// Whether an operand's elements along the dims between a dim and the innermost one share cache lines, and those along
+// the innermost one do not.
+bool shares_lines_between(const Layout& l, const ptrdiff_t* s, int dim) {
+  const auto line = ptrdiff_t(kCacheLine);
+  for (int d = dim + 1; d < l.rank - 1; ++d) {
+    if (s[d] != 0 && std::abs(s[d]) < line && std::abs(s[l.rank - 1]) >= line) return true;
+  }
+  return false;
+}
+
+// How many rows of a dim are tiled before the next ones, or all of them. Where the dims between it and the innermost one
+// go through the same cache lines once each, L2 should hold the lines of these rows until all have.
+size_t rows_at_once(const Layout& l, int dim, const Moved& lines) {
+  const size_t rows = l.size[dim], bytes = lines.read + lines.written;
+  const bool shares = shares_lines_between(l, l.a, dim) || shares_lines_between(l, l.b, dim);
+  if (bytes <= kCaches.l2 || l.rank == kMaxRank || !shares) return rows;
+  const size_t fits = kCaches.l2 / kPartOfL2 / (bytes / rows + 1);
+  return std::min(rows, std::max(fits / kCacheLine * kCacheLine, kCacheLine));
+}
+
 // Moves a dim to the place just outside the innermost one.
 void move_next_to_inner(Layout& l, int dim) {
   for (int i = dim; i < l.rank - 2; ++i) {
@@ -233,6 +254,31 @@ void move_next_to_inner(Layout& l, int dim) {
     std::swap(l.b[i], l.b[i + 1]);
     std::swap(l.out[i], l.out[i + 1]);
   }
+}
+
+size_t run_tiles(Work& work, Traffic traffic, int dim, size_t at_once, size_t bytes) {
+  Layout& l = work.layout;
+  const size_t rows = l.size[dim], whole = rows / at_once, rest = rows % at_once;
+  if (whole == 1 && rest == 0) {
+    move_next_to_inner(l, dim);
+    return run(work, Tiles(work, traffic), bytes);
+  }
+  // The dim is cut in two: as many rows as are tiled at once move inwards, the blocks of them stay.
+  Work last = work;
+  for (int i = l.rank++; i > dim; --i) {
+    l.size[i] = l.size[i - 1];
+    l.a[i] = l.a[i - 1], l.b[i] = l.b[i - 1], l.out[i] = l.out[i - 1];
+  }
+  const auto block = ptrdiff_t(at_once);
+  l.size[dim] = whole, l.size[dim + 1] = at_once;
+  l.a[dim] *= block, l.b[dim] *= block, l.out[dim] *= block;
+  move_next_to_inner(l, dim + 1);
+  size_t count = run(work, Tiles(work, traffic), bytes / rows * (rows - rest));
+  if (rest == 0) return count;
+  last.layout.size[dim] = rest;
+  last.a += l.a[dim] * ptrdiff_t(whole), last.b += l.b[dim] * ptrdiff_t(whole), last.out += l.out[dim] * ptrdiff_t(whole);
+  move_next_to_inner(last.layout, dim);
+  return count + run(last, Tiles(last, traffic), bytes / rows * rest);
 }
 
 }  // namespace
@@ -270,8 +316,7 @@ size_t execute(Work& work) {
   if (Repeats::fits(work, traffic)) return run(work, Repeats(work, traffic), bytes);
   if (const int dim = Planes::outer_dim(work, traffic); dim >= 0) return run(work, Planes(work, traffic, dim), bytes);
   if (const int dim = Tiles::outer_dim(work, traffic); dim >= 0) {
-    move_next_to_inner(work.layout, dim);
-    return run(work, Tiles(work, traffic), bytes);
+    return run_tiles(work, traffic, dim, rows_at_once(work.layout, dim, lines), bytes);
   }
   return run(work, Rows(work, traffic, choose_routines(work, traffic, own)), bytes);
 }

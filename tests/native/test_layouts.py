@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -375,6 +376,23 @@ def lay(shape, order, step, cut):
 
 
 ORDERS = list(itertools.permutations(range(3)))
+
+
+@pytest.mark.parametrize("policy", ["wrap", "saturate", "widen"])
+@pytest.mark.parametrize("middle", [(5,), (3, 5), (2, 2, 4)])
+@pytest.mark.parametrize("second", [True, False])
+def test_dims_that_share_cache_lines_between_a_transposed_and_the_innermost_one(second, middle, policy):
+    """Beyond L2 rows are tiled in blocks, and what is left of them behind: here the result has over 4 MiB."""
+    rows, columns = (4 << 20) // (math.prod(middle) * 71) + 13, 71
+    source = np.random.default_rng(rows)
+    transposed = np.moveaxis(source.integers(0, 256, (columns, rows, *middle), np.uint8), 0, -1)
+    plain = source.integers(0, 256, (rows, *(1 for _ in middle), columns), np.uint8)
+    operands = (plain, transposed) if second else (transposed, plain)
+    wide = np.subtract(*operands, dtype=np.int16)
+    narrow = wide.clip(0, 255).astype(np.uint8) if policy == "saturate" else wide.astype(np.uint8)
+    expected = wide if policy == "widen" else narrow
+    got = subtract(*operands, out=np.zeros(expected.shape, expected.dtype), overflow=policy)
+    np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("ones", [(), (0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)
