@@ -413,7 +413,7 @@ def why_refused(case: Case, a: Any, b: Any, selected: bool) -> tuple[Why, ...]:
 
 
 def _datasets(file: Any) -> list[str]:
-    """Return the names of the datasets that belong to no axis, by h5py's walk over the file."""
+    """Return the names of the datasets that belong to no axis, by h5py's walk over the file; texts only if all are."""
     import h5py
 
     found: list[str] = []
@@ -423,7 +423,13 @@ def _datasets(file: Any) -> list[str]:
             found.append(name)
 
     file.visititems_links(visit)
-    return found
+    return [name for name in found if not _holds_texts(file[name])] or found
+
+
+def _holds_texts(dataset: Any) -> bool:
+    import h5py
+
+    return dataset.dtype.kind == "S" or h5py.check_string_dtype(dataset.dtype) is not None
 
 
 def _why_pair(case: Case, name: str, x: Any, y: Any) -> Iterator[Why]:

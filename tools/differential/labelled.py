@@ -230,7 +230,8 @@ def dataset(case: Case, side: str) -> tuple[Any, dict[str, dict[str, Any]]]:
         plain = (case.nodata_a if side == "a" else case.nodata_b) != "default"
         encoding[name] = {"_FillValue": None} if plain and "_FillValue" not in found[name].attrs else {}
     if "text variable" in case.extras:
-        found["words"] = dims[:1], np.array(["one"] * sizes[0] if dims else "one", object)
+        word = "two" if b_is == "other text" else "one"
+        found["words"] = dims[:1], np.array([word] * sizes[0] if dims else word, object)
     return found, encoding
 
 
@@ -407,12 +408,17 @@ def _text(value: Any) -> str:
 
 def why_refused(case: Case, a: Any, b: Any) -> tuple[Why, ...]:
     """Return the rules by which the two must be refused; none where they have to be computed."""
-    names = [set(one.data_vars) for one in (a, b)]
+    names = [of_numbers(one) for one in (a, b)]
     if "one selected" in case.extras:
         names = [{case.names[0]}, {case.names[0]}]
     elif names[0] != names[1] and not case.common:
         return (Reason.NAMES(*(f"{name}'" for name in sorted(names[0] ^ names[1]))),)
     return tuple(reason for name in sorted(names[0] & names[1]) for reason in _why_pair(case, a, b, name))
+
+
+def of_numbers(data: Any) -> set[str]:
+    """Return the names of the variables that are no texts."""
+    return {str(name) for name, one in data.data_vars.items() if one.dtype.kind not in "OSUT"}
 
 
 def _why_pair(case: Case, a: Any, b: Any, name: str) -> Iterator[Why]:
@@ -652,6 +658,20 @@ def check_place(name: str, owner: Any, other: Any, c: Any) -> None:
             check_companion(bounds, owner, c)
 
 
+def check_texts(name: str, owner: Any, other: Any, c: Any) -> None:
+    """Compare texts along the axes of a variable: they go with it where the other operand has no other ones."""
+    along = [{key for key in _texts(one) if set(one[key].dims) <= set(one[name].dims)} for one in (owner, other)]
+    for key in along[0]:
+        if key not in along[1] or owner.variables[key].identical(other.variables[key]):
+            check_companion(key, owner, c)
+        elif key in c.variables:
+            raise Difference(f"ours has the texts {key}, which differ")
+
+
+def _texts(data: Any) -> set[str]:
+    return {str(name) for name, one in data.data_vars.items() if one.dtype.kind in "OSUT" and one.dims}
+
+
 def check_companion(label: str, owner: Any, c: Any) -> None:
     """Compare coordinates, bounds or a grid mapping with A's."""
     if label not in c.variables:
@@ -685,8 +705,8 @@ def compare(case: Case, folder: Path, files: Mapping[str, File]) -> str:
         return outcome
     reported = {one.name.rpartition("/")[2]: one for one in came.tensors}
     c = reader.read(out, case.group)
-    names = {case.names[0]} if selected else set(pair[0].data_vars) & set(pair[1].data_vars)
-    if set(c.data_vars) != names:
+    names = {case.names[0]} if selected else of_numbers(pair[0]) & of_numbers(pair[1])
+    if of_numbers(c) != names:
         raise Difference(f"ours has the variables {sorted(c.data_vars)}, theirs {sorted(names)}")
     for name in sorted(names):
         check_values(name, pair[0], pair[1], c, case.overflow)
@@ -702,6 +722,7 @@ def compare(case: Case, folder: Path, files: Mapping[str, File]) -> str:
         check_attributes(name, came, expected_attributes(owner[name], moments=moments))
         if c[name].shape in (pair[0][name].shape, pair[1][name].shape):
             check_place(name, owner, other, c)
+            check_texts(name, owner, other, c)
         same = case.out == a[1].suffix and not of_b
         if same and (differs := reader.stored_alike(pair[0][name], c[name], a[0], out, case, name)):
             raise Difference(f"{name}: {differs}")
@@ -762,8 +783,7 @@ def draw(source: random.Random, files: Mapping[str, File], own: Sequence[str], s
         sizes=sizes,
         names=source.choice((("v",), ("v",), ("v", "w"), ("größe", "v w"))),
         index=tuple(source.choice(INDEX) for _ in sizes),
-        extras=few([one for one in EXTRAS if one not in ("bool", "text variable")], 4)
-        + few(("bool", "text variable", *(("",) * 30)), 1),
+        extras=few([one for one in EXTRAS if one != "bool"], 4) + few(("bool", *(("",) * 30)), 1),
         b_is=source.choice(B_IS) if source.random() < 0.5 else "",
         nodata_a=nodata,
         nodata_b=nodata if source.random() < 0.6 else source.choice(NODATA),

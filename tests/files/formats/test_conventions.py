@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -447,6 +448,45 @@ def test_a_text_without_axes_is_a_coordinate(tmp_path: Path, kind: str) -> None:
     one, out = save(data, tmp_path, "a", kind), str(tmp_path / f"c.{FORMATS[kind]}")
     subtract_files(one, one, out)
     assert load(out)["station"].item() == "Wien, 1. Bezirk"
+
+
+def with_texts(factor: int, *names: str) -> xr.Dataset:
+    variables = {
+        "t": (("station", "time"), np.arange(6, dtype="float32").reshape(2, 3) * factor),
+        "q": ("time", np.arange(3.0) * factor),
+        "station_name": ("station", np.array(names)),
+        "title": ((), "hello"),
+    }
+    return xr.Dataset(variables)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_texts_along_axes_go_with_a_variable_and_others_are_left_out(tmp_path: Path, kind: str) -> None:
+    """A file with a text beside its numbers was refused as a whole; NCO's ncdiff copies texts of A."""
+    one, two = (save(with_texts(k, "Oslo", "Bergen"), tmp_path, f"a{k}", kind) for k in (1, 3))
+    out = str(tmp_path / f"c.{FORMATS[kind]}")
+    noted = subtract_files(one, two, out).notes
+    (note,) = (note for note in noted if "texts" in note)
+    assert re.fullmatch(f"{re.escape(one)} holds texts along the axes of no [a-z]+, which are left out: 'title'", note)
+    found = load(out)
+    assert set(found.variables) == {"t", "q", "station_name"}
+    assert found["station_name"].values.tolist() == ["Oslo", "Bergen"]
+    np.testing.assert_array_equal(found["t"], -2 * np.arange(6.0).reshape(2, 3))
+    other = save(with_texts(3, "Oslo", "Rome"), tmp_path, "b", kind)
+    noted = subtract_files(one, other, str(tmp_path / f"d.{FORMATS[kind]}")).notes
+    lacks = "A and B have different values of what belongs to others, which the difference lacks: texts 'station_name'"
+    assert lacks in noted
+    assert set(load(str(tmp_path / f"d.{FORMATS[kind]}")).variables) == {"t", "q"}
+    for selected in ("station_name", "title"):
+        with pytest.raises(DTypeError, match="subtraction is"):
+            subtract_files(f"{one}::{selected}", f"{two}::{selected}", str(tmp_path / f"e.{FORMATS[kind]}"))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_of_texts_alone_is_refused(tmp_path: Path, kind: str) -> None:
+    path = save(with_texts(1, "Oslo", "Bergen")[["station_name", "title"]], tmp_path, "a", kind)
+    with pytest.raises(DTypeError, match="subtraction is"):
+        subtract_files(path, path, str(tmp_path / f"c.{FORMATS[kind]}"))
 
 
 @pytest.mark.parametrize("kind", FORMATS)

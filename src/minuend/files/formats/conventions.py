@@ -3,7 +3,8 @@
 Variables are what a file holds beside its coordinates, what defines those (bounds, formula terms, nodes of geometries
 and meshes) and the descriptions of coordinate systems; those belong to a variable, have to be the same on both sides,
 and go with A's to the difference, as dimensions and attributes do. Cell measures, ancillary variables and formula terms
-that are fields belong to a variable too; they go to the difference where both sides have the same.
+that are fields belong to a variable too, and so do texts along its axes; they go to the difference where both sides
+have the same.
 
 ``_FillValue`` and ``missing_value`` are nodata. ``scale_factor`` times what is stored, plus ``add_offset``, is what
 numbers mean: see :mod:`minuend.files.scale_offset`. Moments (``days since 2000-01-01``) have a difference in days.
@@ -42,6 +43,8 @@ _QUANTISED = (
 _CELLS = ("bounds", "climatology", "nodes")
 _CONTAINERS = ("geometry", "mesh")
 TERMS, _MEASURES, _ANCILLARY = "formula_terms", "cell_measures", "ancillary_variables"
+_TEXTS = "texts"
+"""What stands for the attribute that would name texts along the axes of a variable."""
 _INNER = {"interior_ring", "node_count", "part_node_count"}
 _NAMING = {*_CELLS, *_CONTAINERS, TERMS, _MEASURES, _ANCILLARY}
 _RAGGED = ("sample_dimension", "instance_dimension")
@@ -57,14 +60,18 @@ class Variable:
 
     Attributes:
         axes, attributes: its own. tensor: looks at it. companion: it as one that belongs to another, if it is of a type
-            that is copied. indexes: the paths of what says of which features its elements are, in ragged arrays.
+            that is copied. is_text: whether its elements are texts.
+        indexes: the paths of what says of which features its elements are, in ragged arrays.
+        texts: those of texts along its axes.
     """
 
     axes: tuple[Axis, ...]
     attributes: Attributes
     tensor: Callable[[], Tensor]
     companion: Callable[[], Companion | None]
+    is_text: bool = False
     indexes: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 Variables = Mapping[str, Variable]
@@ -99,7 +106,7 @@ def tensors_of(
     """
     if placeable is None:
         placeable = any(axis.path for one in variables.values() for axis in one.axes)
-    variables = _with_indexes(variables)
+    variables = _with_texts(_with_indexes(variables))
     file = _File(variables, groups, placeable)
     belonging = _belonging(variables, groups)
     openers = {
@@ -107,17 +114,21 @@ def tensors_of(
         for name in variables
         if name not in belonging
     }
+    texts = _texts_beside(variables, openers)
     unlisted = _unlisted(variables, openers)
-    listed = [name for name in openers if name not in unlisted]
+    listed = [name for name in openers if name not in unlisted and name not in texts]
     linked = {name: to for name, to in links.items() if to in openers}
-    if unlisted:
+    if numbers := sorted(unlisted - texts):
         beside = f"{path} holds what belongs to other {what}s and is subtracted only where {path}::name selects it"
-        left_out = (*left_out, f"{beside}: {quoted(sorted(unlisted))}")
+        left_out = (*left_out, f"{beside}: {quoted(numbers)}")
+    if alone := quoted(sorted(texts - unlisted)):
+        left_out = (*left_out, f"{path} holds texts along the axes of no {what}, which are left out: {alone}")
     if unused := quoted(_of_no_variable(variables, belonging, listed)):
         left_out = (*left_out, f"{path} holds coordinates of no {what}, which are left out: {unused}")
     if empty := quoted(_without_variables(groups, listed)):
         left_out = (*left_out, f"{path} has attributes of groups without a {what}, which are left out: {empty}")
     named = "" not in openers
+    unlisted |= texts
     return TensorFile(path, named, openers, links=linked, unlisted=unlisted, notes=notes, left_out=left_out)
 
 
@@ -177,6 +188,26 @@ def _with_indexes(variables: Variables) -> Variables:
         name: replace(one, indexes=tuple(at for at, along in found if along in [axis.name for axis in one.axes]))
         for name, one in variables.items()
     }
+
+
+def _with_texts(variables: Variables) -> Variables:
+    """Return variables with the texts along their axes."""
+    found = [
+        (name, {axis.path for axis in one.axes})
+        for name, one in variables.items()
+        if one.is_text and one.axes and all(axis.path for axis in one.axes)
+    ]
+    if not found:
+        return variables
+    along = {name: {axis.path for axis in one.axes} for name, one in variables.items() if not one.is_text}
+    texts = {name: tuple(text for text, axes in found if axes <= own) for name, own in along.items()}
+    return {name: replace(one, texts=texts.get(name, ())) for name, one in variables.items()}
+
+
+def _texts_beside(variables: Variables, names: Collection[str]) -> set[str]:
+    """Return the variables of texts, where others are there to subtract."""
+    texts = {name for name in names if variables[name].is_text}
+    return texts if len(texts) < len(names) else set()
 
 
 def _of_no_variable(variables: Variables, belonging: Collection[str], listed: Sequence[str]) -> list[str]:
@@ -249,6 +280,7 @@ def _parts(name: str, labels: Sequence[str], variables: Variables) -> list[_Name
     one = variables[name]
     found = [_Named(path, f"counts {path.rpartition('/')[2]!r}", "sample_dimension", path, "") for path in one.indexes]
     found += _named_by(name, "", variables)
+    found += [_Named(path, f"texts {path.rpartition('/')[2]!r}", _TEXTS, name, "") for path in one.texts]
     for label in labels:
         own = _named_by(label, label, variables)
         found += [part for part in own if part.attribute != TERMS] if _is_among(name, own) else own
@@ -335,7 +367,7 @@ def _part(named: _Named, variables: Variables, undefined: Collection[str]) -> Pa
     if found is None:
         return None
     along = {axis.path for axis in owner.axes}
-    settles = named.attribute not in (_MEASURES, _ANCILLARY)
+    settles = named.attribute not in (_MEASURES, _ANCILLARY, _TEXTS)
     settles &= named.attribute != TERMS or {axis.path for axis in found.axes} <= along
     meaning = {**owner.attributes, **found.attributes} if named.attribute in _CELLS else found.attributes
     found = _without_terms(found) if named.label in undefined else found

@@ -48,8 +48,9 @@ def _classic(source: sources.Opened, path: str, every_type: bool) -> tuple[Varia
             element = element_of(stored.dtype, f"{path} variable {clipped(name)}", every_type=every_type)
             return Tensor(name, element, stored.shape, one.elements)
 
-        own = text_of_letters(one) if stored.dtype.kind == "S" and one.axes else one
-        return Variable(own.axes, own.attributes, tensor, lambda: own)
+        is_text = stored.dtype.kind == "S"
+        own = text_of_letters(one) if is_text and one.axes else one
+        return Variable(own.axes, own.attributes, tensor, lambda: own, is_text)
 
     return {name: variable(name, one) for name, one in found.items()}, {"": attributes}
 

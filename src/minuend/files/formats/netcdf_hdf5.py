@@ -92,6 +92,7 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
                     labels=_labels(dataset),
                 ),
                 functools.partial(_companion, path, name, dataset, axes, attributes, letters=letters),
+                dataset.dtype.kind == "S" or _is_text(dataset, path),
             )
         groups = {name: plain(attributes, netcdf=netcdf) for name, attributes in file.groups.items()}
         links = {link: names[place] for link, place in file.links.items() if place in names}
@@ -147,16 +148,21 @@ def _companion(
 
     ``letters``: whether its last axis is the length of texts.
     """
-    package = need("h5py", "hdf5", path)
     where = f"{path} dataset {name!r}"
     hdf5.check_inside(dataset, where)
     dtype, elements = dataset.dtype, hdf5.DatasetElements(where, dataset)
-    is_text = dtype.kind == "O" and package.check_string_dtype(dtype) is not None
+    is_text = _is_text(dataset, path)
     if dataset.shape is None or not (dtype.kind in "iufSb" or is_text):
         return None
     whole = hdf5.as_long_as(elements, _shape(axes, dataset) or (), dataset)
     found = Companion(name, axes, attributes, lambda: Texts(whole) if is_text else whole)
     return text_of_letters(found) if letters else found
+
+
+def _is_text(dataset: Any, path: str) -> bool:
+    """Whether a dataset holds texts of any length."""
+    dtype = dataset.dtype
+    return dtype.kind == "O" and need("h5py", "hdf5", path).check_string_dtype(dtype) is not None
 
 
 def _is_scale(dataset: Any) -> bool:

@@ -174,6 +174,7 @@ def _variable(
         attributes,
         functools.partial(_tensor, node, where, opened, stored, groups, every_type),
         functools.partial(_companion, node, where, opened, axes, attributes),
+        zarr_conventions.holds_texts(node),
     )
 
 

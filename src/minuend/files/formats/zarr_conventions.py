@@ -108,6 +108,20 @@ def is_text(node: Node) -> bool:
     )
 
 
+def holds_texts(node: Node) -> bool:
+    """Whether an array holds texts, of any length or of one."""
+    stated = node.header.get("data_type" if node.version == 3 else "dtype")
+    if isinstance(stated, Mapping):
+        stated = stated.get("name")
+    if node.version == 3:
+        return stated in ("string", *_OF_ONE_LENGTH)
+    return is_text(node) or (isinstance(stated, str) and stated[1:2] in ("S", "U"))
+
+
+_OF_ONE_LENGTH = ("fixed_length_utf32", "null_terminated_bytes")
+"""Texts in zarr 3, by their extension's names."""
+
+
 def is_named(node: Node) -> bool:
     """Whether an array says how its axes are called, if it has any: then xarray reads it."""
     return _names(node) is not None
