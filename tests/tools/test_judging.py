@@ -279,6 +279,7 @@ def options_of(**more) -> argparse.Namespace:
         "cases": False,
         "open": False,
         "ranks": False,
+        "layers": False,
         "quantised": False,
         "ir": False,
         "save": None,
