@@ -70,6 +70,14 @@ def test_a_copy_that_the_system_ends_is_said_to_have_ended(others: set[str]) -> 
     assert children() == others
 
 
+@pytest.mark.parametrize("processes", [2, 3])
+def test_an_item_whose_copy_ends_gets_what_the_caller_makes_of_it(others: set[str], processes: int) -> None:
+    before = os.listdir("/proc/self/fd")
+    assert list(results(die, [0, 2, 1, 2, 2, 3, 4], processes, lambda item: -item)) == [0, -2, 1, -2, -2, 3, 4]
+    assert children() == others
+    assert os.listdir("/proc/self/fd") == before
+
+
 def test_copies_end_where_nobody_wants_more(others: set[str]) -> None:
     found = results(slow, range(40), 3)
     next(found)

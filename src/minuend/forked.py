@@ -33,15 +33,18 @@ CAN_FORK = sys.platform == "linux"
 """Whether processes are copied: Windows cannot, and Apple's libraries do not stand it."""
 
 
-def results(work: Callable[[T], R], items: Sequence[T], processes: int) -> Iterator[R]:
+def results(
+    work: Callable[[T], R], items: Sequence[T], processes: int, ended: Callable[[T], R] | None = None
+) -> Iterator[R]:
     """Yield what ``work`` makes of each item, in their order.
 
     Args:
         work: is called in the copies; what it returns, and what it raises, is pickled. items: of which work is made.
         processes: how many copies; of one or none, ``work`` is called here.
+        ended: makes, here, what comes of an item whose copy ended early.
 
     Raises:
-        MinuendError: the system ended a copy. Others: what ``work`` raises.
+        MinuendError: a copy ended early, and ``ended`` is not given. Others: what ``work`` raises.
 
     >>> list(results(abs, [-1, 2, -3], processes=2))
     [1, 2, 3]
@@ -54,15 +57,17 @@ def results(work: Callable[[T], R], items: Sequence[T], processes: int) -> Itera
         with contextlib.suppress(OSError):  # the system has no more processes or pipes: those that are there do it all
             for _ in range(min(processes, len(items))):
                 copies.append(_Copy(work, items, copies))
-        yield from _in_order(copies, len(items)) if copies else map(work, items)
+        yield from _in_order(copies, work, items, ended) if copies else map(work, items)
     finally:
         for copy in copies:
             copy.end()
 
 
-def _in_order(copies: Sequence[_Copy[T, R]], count: int) -> Iterator[R]:
+def _in_order(
+    copies: list[_Copy[T, R]], work: Callable[[T], R], items: Sequence[T], ended: Callable[[T], R] | None
+) -> Iterator[R]:
     """Send each copy that is free the next item, and yield the answers in the order of the items."""
-    waiting = iter(range(count))
+    waiting = iter(range(len(items)))
     poll = select.poll()
     at: dict[int, _Copy[T, R]] = {}
     for copy in copies:
@@ -70,17 +75,33 @@ def _in_order(copies: Sequence[_Copy[T, R]], count: int) -> Iterator[R]:
         at[copy.answers.fileno()] = copy
         poll.register(copy.answers, select.POLLIN)
     done: dict[int, R] = {}
-    for wanted in range(count):
+    for wanted in range(len(items)):
         while wanted not in done:
             for descriptor, _ in poll.poll(_SIGNALS_EVERY):
                 copy = at[descriptor]
-                done[copy.item] = copy.answer()
+                try:
+                    done[copy.item] = copy.answer()
+                except _EndedEarly:
+                    if ended is None:
+                        raise
+                    poll.unregister(descriptor)
+                    copies.remove(copy)
+                    copy.end()
+                    done[copy.item] = ended(items[copy.item])
+                    copy = _Copy(work, items, copies)
+                    copies.append(copy)
+                    at[copy.answers.fileno()] = copy
+                    poll.register(copy.answers, select.POLLIN)
                 following = next(waiting, None)
                 if following is None:
-                    poll.unregister(descriptor)
+                    poll.unregister(copy.answers)
                 else:
                     copy.begin(following)
         yield done.pop(wanted)
+
+
+class _EndedEarly(MinuendError):
+    """A copy that ended before it answered."""
 
 
 class _Copy(Generic[T, R]):
@@ -120,7 +141,7 @@ class _Copy(Generic[T, R]):
         try:
             found, error = pickle.load(self.answers)
         except (EOFError, pickle.UnpicklingError):
-            raise MinuendError(
+            raise _EndedEarly(
                 f"a process ended early that was started for many models, at number {self.item}; the system may have "
                 "ended it for its memory; set MINUEND_NUM_THREADS=1 for one process, or name fewer models"
             ) from None

@@ -51,6 +51,15 @@ def defect(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("minuend.models.searching.search", fail)
 
 
+def defect_of_one(patch: pytest.MonkeyPatch) -> None:
+    """Let the judging of models fail in a way that nobody foresaw."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("unforeseen")
+
+    patch.setattr("minuend.judging.gate.examine", fail)
+
+
 def interrupted(patch: pytest.MonkeyPatch) -> None:
     """Press Ctrl-C."""
 
@@ -87,6 +96,10 @@ ROWS = (
         ("check", "broken.onnx", "wraps.onnxtxt", *OPENVINO),
         ("check", "broken.onnx", "fine.onnxtxt", *OPENVINO),
     )),
+    Row("check", 3, "minuend has a defect that one model shows; the others are checked all the same", (
+        ("check", "fine.onnxtxt", "wraps.onnxtxt", *OPENVINO),
+        ("check", "broken.onnx", "fine.onnxtxt", *OPENVINO),
+    ), patch=defect_of_one),
     Row("fix", 0, "the model is written, and what still differs is tolerated; what is unknown is named", (
         ("fix", "wraps.onnxtxt", *FIX),
         ("fix", "fine.onnxtxt", *FIX),

@@ -7,10 +7,11 @@ import datetime
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ pytest.importorskip("onnx")
 
 import minuend as mn
 from minuend.cli import program, progress
+from minuend.cli.signals import Ended
 from minuend.forked import CAN_FORK
 from minuend.judging import gate
 from minuend.judging.checking import examine
@@ -975,3 +977,97 @@ def test_a_file_of_some_models_alone_says_nothing_of_the_whole_check(capfd: pyte
     (note,) = data["notes"]
     where = os.path.join("exports", "deep", "minuend.toml")
     assert note == f"{where}: models, targets, hint and fail-on count where `minuend check` is run in its folder"
+
+
+# ---- defects of this program ------------------------------------------------------------------------------------
+
+DEFECT = f"this is a defect of minuend {mn.__version__}: "
+
+
+def fail_on(monkeypatch: pytest.MonkeyPatch, name: str, fail: Callable[[], object]) -> None:
+    """Let judging fail for the models of a name."""
+    examined = examine
+
+    def examine_or_fail(model: Any, judging: Judging, path: str) -> Report:
+        if os.path.basename(path) == name:
+            fail()
+        return examined(model, judging, path)
+
+    monkeypatch.setattr(gate, "examine", examine_or_fail)
+
+
+def unforeseen() -> None:
+    raise KeyError("onxn")
+
+
+def test_a_defect_while_one_model_is_judged_leaves_the_others_judged(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    fail_on(monkeypatch, "none.onnxtxt", unforeseen)
+    command = "none.onnxtxt wraps.onnxtxt --target openvino-cpu --sarif o.sarif --junit j.xml"
+    status, out, err = check(capfd, command)
+    assert status == 3
+    assert f"none.onnxtxt is not judged: {DEFECT}KeyError: 'onxn', in test_gate.py line" in " ".join(out.split())
+    assert "wraps.onnxtxt: 1 subtraction, findings: 1 different-numbers" in out
+    assert "2 models: 0 fine, 1 with findings, 1 not judged" in out
+    assert f"::error file=none.onnxtxt,title=not judged::{DEFECT}" in err
+    assert f"| none.onnxtxt |  |  | not judged | {DEFECT}" in (here / "summary.md").read_text()
+    (problem,) = json.loads((here / "o.sarif").read_text())["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert problem["message"]["text"].startswith(DEFECT)
+    (error,) = ElementTree.parse(here / "j.xml").iterfind(".//error")
+    assert (error.attrib["type"], error.attrib["message"][: len(DEFECT)]) == ("defect", DEFECT)
+    status, data = report(capfd, "none.onnxtxt wraps.onnxtxt --target openvino-cpu")
+    assert (status, [one["ok"] for one in data["models"]]) == (3, [False, False])
+    assert data["models"][0]["error"]["kind"] == "defect"
+    assert [one["model"] for one in data["findings"]] == ["wraps.onnxtxt"]
+    status, out, _ = check(capfd, ". --target openvino-cpu --write-baseline")
+    assert (status, (here / "minuend.toml").exists()) == (3, True)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_package_that_is_missing_for_one_model_leaves_the_others_judged(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise ModuleNotFoundError("No module named 'x'", name="x.y")
+
+    fail_on(monkeypatch, "none.onnxtxt", missing)
+    status, data = report(capfd, "none.onnxtxt wraps.onnxtxt --target openvino-cpu")
+    assert status == 2
+    message = "this needs the package 'x', which is not installed"
+    assert data["models"][0]["error"] == {"kind": "missing-package", "message": message}
+
+
+@pytest.mark.usefixtures("here")
+def test_a_signal_behind_a_defect_ends_the_check(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        try:
+            raise Ended(signal.SIGTERM)
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    fail_on(monkeypatch, "none.onnxtxt", interrupted)
+    status, out, _ = check(capfd, "none.onnxtxt wraps.onnxtxt --target openvino-cpu")
+    assert (status, out) == (143, "")
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="processes are not copied here")
+def test_a_process_that_dies_of_one_model_leaves_the_others_judged(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "many").mkdir()
+    for i in range(140):
+        (here / "many" / f"{i:03}.onnxtxt").write_text((WRAPS, FLOAT, NONE)[i % 3])
+    (here / "many" / "031.onnxtxt").write_text(text("d = Sub(a, b) c = Sub(d, b)"))  # copies are judged once
+    fail_on(monkeypatch, "031.onnxtxt", lambda: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr("minuend._native.get_num_threads", lambda: 2)
+    status, data = report(capfd, "many --target openvino-cpu")
+    assert status == 3
+    errors = {os.path.basename(one["path"]): one["error"] for one in data["models"] if "error" in one}
+    assert list(errors) == ["031.onnxtxt"]
+    assert errors["031.onnxtxt"]["message"].startswith(f"{DEFECT}the process that judged it ended early")
+    assert [os.path.basename(one["path"]) for one in data["models"]] == [f"{i:03}.onnxtxt" for i in range(140)]

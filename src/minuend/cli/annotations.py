@@ -44,7 +44,7 @@ def _shown(gate: Gate) -> Iterator[tuple[Report, Finding]]:
 
 def _annotations(gate: Gate) -> Iterator[str]:
     for unread in gate.unread:
-        yield _command("error", unread.model, "cannot be read", unread.message)
+        yield _command("error", unread.model, unread.what, unread.message)
     for report, one in _shown(gate):
         level = "error" if one.verdict in report.fail_on and one.tolerated is None else "warning"
         yield _command(
@@ -78,7 +78,7 @@ def _summary(gate: Gate) -> str:
         for report, one in _shown(gate)
         for said in [explained([one], Language(), report.command)]
     ]
-    rows += [(one.model, "", "", "cannot be read", one.message, "", "") for one in gate.unread]
+    rows += [(one.model, "", "", one.what, one.message, "", "") for one in gate.unread]
     lines = [f"### minuend check: {counted(len(gate.models), 'model')} on {', '.join(gate.targets)}", ""]
     if rows:
         lines += ["| model | place | target | verdict | what | why | what to do |", "|---|---|---|---|---|---|---|"]

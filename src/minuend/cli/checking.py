@@ -17,7 +17,7 @@ from minuend.cli.arguments import items, path
 from minuend.cli.options import Known
 from minuend.cli.printing import note, report
 from minuend.cli.progress import Bar
-from minuend.cli.status import BAD_USE, FINDINGS, FINE
+from minuend.cli.status import BAD_USE, DEFECT, FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.language import Language
 from minuend.text import shell_words
@@ -161,7 +161,9 @@ def check(
     from minuend.cli.annotations import annotate
 
     annotate(gate)
-    return BAD_USE if gate.unread else FINE if gate.ok else FINDINGS
+    if gate.unread:
+        return DEFECT if any(one.defect for one in gate.unread) else BAD_USE
+    return FINE if gate.ok else FINDINGS
 
 
 def _given(hint: str | None, tolerate: Sequence[str], operator: str) -> Iterator[str]:

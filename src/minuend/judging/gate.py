@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import traceback
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from minuend import _native
-from minuend.errors import FileFormatError, MinuendError, SpecError, shown
+from minuend.errors import FileFormatError, MinuendError, SpecError, cut, readable, shown
 from minuend.forked import results
 from minuend.judging.checking import examine
 from minuend.judging.configuration import (
@@ -191,18 +192,16 @@ def check_models(
     step = _TOGETHER if processes > 1 else 1
     models = list(zip(paths, own, strict=True))
     looking = _Looking(judging=judging, advise=advise, alone=len(paths) == 1)
-    beyond = Beyond()
-    looked: list[Looked] = []
-    sources: dict[str, None] = {}
+    found = _Judged([], {}, Beyond())
     progress(0, len(paths))
-    for some in results(looking, [models[i : i + step] for i in range(0, len(paths), step)], processes):
-        looked += some.looked
-        sources |= some.sources
-        beyond.add(some.beyond)
-        progress(len(looked), len(paths))
-    notes = (*beyond.notes(paths, any(isinstance(one, Unread) for one in looked)), *_not_taken(configs))
+    groups = [models[i : i + step] for i in range(0, len(paths), step)]
+    for some in results(looking, groups, processes, looking.one_by_one):
+        found.add(some)
+        progress(len(found.looked), len(paths))
+    unread = any(isinstance(one, Unread) for one in found.looked)
+    notes = (*found.beyond.notes(paths, unread), *_not_taken(configs))
     (operator,) = judging.operators
-    gate = Gate(models=tuple(looked), targets=names, notes=notes, sources=tuple(sources), operator=operator)
+    gate = Gate(models=tuple(found.looked), targets=names, notes=notes, sources=tuple(found.sources), operator=operator)
     return accepted(gate, configs)
 
 
@@ -242,6 +241,12 @@ class _Judged:
     sources: dict[str, None]
     beyond: Beyond
 
+    def add(self, other: _Judged) -> None:
+        """Take in what came of other models."""
+        self.looked.extend(other.looked)
+        self.sources.update(other.sources)
+        self.beyond.add(other.beyond)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looking:
@@ -257,20 +262,31 @@ class _Looking:
     alone: bool
     equal: dict[Hashable, tuple[Tolerances, Report]] = field(default_factory=dict)
 
-    def __call__(self, models: Sequence[tuple[str, Config | None]]) -> _Judged:
+    def __call__(self, models: Sequence[_Named]) -> _Judged:
         """Judge models, each with the file about it."""
         found = _Judged([], {}, Beyond())
         for path, config in models:
-            found.sources.update(dict.fromkeys((*([config.path] if config is not None else []), path)))
+            found.sources.update(_sources(path, config))
             try:
                 model = open_model(path)
                 found.sources.update(dict.fromkeys(model.sources()))
                 found.looked.append(self._report(path, model, config, found.beyond))
-            except (MinuendError, OSError, MemoryError, RecursionError) as error:
-                if self.alone:
+            except Exception as error:
+                if self.alone or _interrupted(error):
                     raise
                 found.looked.append(_unread(path, error))
         return found
+
+    def one_by_one(self, models: Sequence[_Named]) -> _Judged:
+        """Judge models each in a process of its own, since the one that judged them together ended early."""
+        if len(models) > 1:
+            found = _Judged([], {}, Beyond())
+            for one in results(self, [[model] for model in models], 2, self.one_by_one):
+                found.add(one)
+            return found
+        ((path, config),) = models
+        failed = _failed(path, "the process that judged it ended early, perhaps for want of memory")
+        return _Judged([failed], _sources(path, config), Beyond())
 
     def _report(self, path: str, model: Model, config: Config | None, beyond: Beyond) -> Report:
         tolerate = self.judging.tolerate or (Tolerances() if config is None else config.tolerances_of(path))
@@ -293,7 +309,42 @@ def _not_taken(configs: Configs) -> Iterator[str]:
             yield f"{config.path}: models, targets, hint and fail-on count where `minuend check` is run in its folder"
 
 
-def _unread(path: str, error: BaseException) -> Unread:
+def _sources(path: str, config: Config | None) -> dict[str, None]:
+    return dict.fromkeys((*([config.path] if config is not None else []), path))
+
+
+_Named: TypeAlias = tuple[str, Config | None]
+"""A model's path, and the file about it."""
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether a signal was on its way as an exception when an error came up."""
+    while isinstance(error, Exception | GeneratorExit):
+        error = error.__context__
+    return error is not None
+
+
+def _failed(path: str, what: str) -> Unread:
+    """Return what came of a model that this program failed to judge, with what to report."""
+    from minuend import __version__
+
+    return Unread(
+        path,
+        "defect",
+        f"this is a defect of minuend {__version__}: {what}; please report it, with the model; "
+        "where it is checked alone, MINUEND_TRACEBACK=1 shows more",
+    )
+
+
+def _unread(path: str, error: Exception) -> Unread:
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("minuend"):
+        package = error.name.partition(".")[0]
+        return Unread(path, "missing-package", f"this needs the package {package!r}, which is not installed")
+    if not isinstance(error, MinuendError | OSError | MemoryError | RecursionError):
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        said = f": {error}" if str(error) else ""
+        place = f"{os.path.basename(at.filename)} line {at.lineno}"
+        return _failed(path, readable(f"{type(error).__name__}{cut(said, 300)}, in {place}"))
     known = {"MemoryError": "there is not enough memory for this", "RecursionError": "it nests too deep"}.get(
         type(error).__name__
     )

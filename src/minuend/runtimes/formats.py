@@ -53,6 +53,16 @@ class Unread:
     kind: str
     message: str
 
+    @property
+    def defect(self) -> bool:
+        """Whether this program failed, and not what it was given."""
+        return self.kind == "defect"
+
+    @property
+    def what(self) -> str:
+        """What became of the model, in two or three words."""
+        return "not judged" if self.defect else "cannot be read"
+
 
 def sentence(finding: Finding, command: Command) -> str:
     """Say what was found of a model: the verdict with an example and the severity, why, and what to do, in lines.

@@ -65,7 +65,8 @@ def _why_skipped(found: Finding | Trial) -> str:
 
 def _broken(model: Unread) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", name=model.model, tests="1", failures="0", errors="1", skipped="0")
-    case = ElementTree.SubElement(suite, "testcase", classname="minuend", name=f"read {model.model}")
+    name = f"{'judge' if model.defect else 'read'} {model.model}"
+    case = ElementTree.SubElement(suite, "testcase", classname="minuend", name=name)
     ElementTree.SubElement(case, "error", type=model.kind, message=model.message)
     return suite
 

@@ -118,7 +118,10 @@ class _Pages:
         """What was found in one of several models; a line where there is nothing to show."""
         if isinstance(looked, Unread):
             message = looked.message.removeprefix(f"{looked.model}: ")
-            yield self.tr("{model} cannot be read: {message}", model=looked.model, message=message)
+            if looked.defect:
+                yield self.tr("{model} is not judged: {message}", model=looked.model, message=message)
+            else:
+                yield self.tr("{model} cannot be read: {message}", model=looked.model, message=message)
             return
         yield f"{looked.title}{self._counts(looked)}"
         yield from self._findings(looked)
@@ -157,7 +160,10 @@ class _Pages:
         wrong = sum(not report.ok for report in gate.reports)
         parts = [self.tr("{count} fine", count=len(gate.reports) - wrong)]
         parts += [self.tr("{count} with findings", count=wrong)] if wrong else []
-        parts += [self.tr("{count} not read", count=len(gate.unread))] if gate.unread else []
+        failed = sum(one.defect for one in gate.unread)
+        unread = len(gate.unread) - failed
+        parts += [self.tr("{count} not read", count=unread)] if unread else []
+        parts += [self.tr("{count} not judged", count=failed)] if failed else []
         count = len(gate.models)
         models = self.tr("1 model") if count == 1 else self.tr("{count} models", count=count)
         yield self.language.labelled(models, rendering.row(parts, self.language))
