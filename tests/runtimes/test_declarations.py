@@ -41,6 +41,7 @@ MODELS = {
     "dequantised below opset 19": "g (int32[2,3] a, int32[2,3] b) => (float[2,3] e) <float s = {0.5}, uint8 z = {7}> { "
     "d = Sub(a, b) f = Cast <to = 1> (d) c = QuantizeLinear(f, s, z) e = DequantizeLinear(c, s, z) }",
     "nodes of one name": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { [n] d = Identity(a) [n] c = Sub(d, b) }",
+    "no output": "g (int32[2,3] a, int32[2,3] b) => () { c = Sub(a, b) }",
     "Loop": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64 n = {1}, bool yes = {1}> { c = Loop(n, yes, a) "
     "<body = round (int64 i, bool go, int32[2,3] x) => (bool on, int32[2,3] y) { on = Identity(go) y = Sub(x, b) }> }",
     "Scan": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { d = Sub(a, b) c = Scan <num_scan_inputs = 1, "
@@ -91,7 +92,9 @@ def test_a_runtime_loads_what_it_is_said_to(name: str, kind: str) -> None:
     assert isinstance(found, Refused) == refused, found
 
 
-@pytest.mark.parametrize("name", ["opencv-dnn", "tract", "iree", "tvm", "mnn", "openvino-cpu", "onnxruntime-openvino"])
+@pytest.mark.parametrize(
+    "name", ["opencv-dnn", "tract", "iree", "tvm", "mnn", "openvino-cpu", "onnxruntime-cpu", "onnxruntime-openvino"]
+)
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_a_runtime_is_not_known_to_load_is_not_ok_there(name: str, kind: str) -> None:
     target = next(one for one in reversed(targets.names(name)))

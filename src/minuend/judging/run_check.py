@@ -308,6 +308,8 @@ def _compared(
         if wrong is None and any(one.different for one in answers):
             wrong = cuts
     trial = replace(trial, outputs=tuple(outputs.values()))
+    if not any(one.elements for one in trial.outputs):
+        trial = replace(trial, unlike=f"it runs, and nothing is compared: {_why_nothing(trial, ran[0])}")
     if wrong is not None:
         switches = tuple(quirks(trial.runtime.partition("@")[0]).switches)
         trial = replace(trial, places=tuple(_places(wrong)), switches=switches, gone=tuple(_gone(wrong)))
@@ -350,6 +352,16 @@ def _compared_outputs(turn: Turn) -> list[str]:
         and values[key].dtype.kind not in "OUT"
         and (turn.words not in (WILD, KNOWN) or bounds.exact(key))
     ]
+
+
+def _why_nothing(trial: Trial, turn: Turn) -> str:
+    """Why no element of an output could be compared, and what to do."""
+    if trial.outputs:
+        return "no output has an element with these inputs; --input gives others"
+    if not turn.trace.outputs:
+        return "the model has no output; make the results of its nodes outputs"
+    names = listed(map(shown, turn.trace.outputs), "or")
+    return f"{names} has no numbers that are the same in every run; make a value before it an output"
 
 
 def _answers(cuts: Cuts) -> list[Answered]:

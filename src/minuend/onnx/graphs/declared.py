@@ -175,6 +175,7 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "dequantised below opset 19": lambda model: _has_operator(model, "DequantizeLinear")
                                                 and read_opsets(model.opset_import).get("", 0) < 19,
     "nodes of one name": lambda model: any(map(_repeats_a_name, within(model.graph))),
+    "no output": lambda model: not model.graph.output,
     "Loop": lambda model: _has_operator(model, "Loop"),
     "Scan": lambda model: _has_operator(model, "Scan"),
 })  # fmt: skip

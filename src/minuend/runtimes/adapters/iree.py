@@ -77,7 +77,8 @@ def _compiled(model: bytes) -> Callable[[list[Any]], list[Any]]:
             for name, dtype, shape, data in inputs
         }
         found = function(*(given[name] for name in names))
-        arrays = [one.to_host() for one in (found if isinstance(found, tuple | list) else (found,))]
+        results = found if isinstance(found, tuple | list) else (found,) if types else ()
+        arrays = [one.to_host() for one in results]
         # Its integers have no sign, so that they come back as signed ones, whatever the model says.
         return [_row(array, expected) for array, expected in zip(arrays, types, strict=True)]
 

@@ -24,6 +24,7 @@ SWITCHES = {
 STRICT = {
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
+    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
     "mask of attention": (
         "unknown",
         "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",

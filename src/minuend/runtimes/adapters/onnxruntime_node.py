@@ -22,6 +22,7 @@ RULES = None
 STRICT = {
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
+    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
     "output quantised": (
         "different-numbers",
         "onnxruntime quantises an output that is transposed and quantised besides; disable optimizations",

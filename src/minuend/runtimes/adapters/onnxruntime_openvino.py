@@ -23,6 +23,7 @@ STRICT = {
     ),
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
+    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
     "operand of uint32 in uint64_data": (
         "unknown",
         "the provider takes some uint32 in uint64_data for 0; store it as raw_data, as minuend fix does",
