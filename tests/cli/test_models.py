@@ -223,6 +223,21 @@ def test_an_output_of_the_wrong_kind_is_refused(here, capsys, goal, out, message
     assert sorted(p.name for p in here.iterdir()) == ["m.onnx"]
 
 
+@pytest.mark.parametrize(
+    ("model", "target", "message"),
+    [
+        ("directml/row_means.json", "onnx:13", "fix rewrites ONNX models and OpenVINO IR; convert the model first: "),
+        ("openvino/spectrum.xml", "onnx:13", "onnx:13 is an opset, and the model is OpenVINO IR; convert it instead"),
+        ("openvino/spectrum.xml", "onnxruntime-cpu", "onnxruntime-cpu does not read OpenVINO models; "),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_what_cannot_be_fixed_is_said_before_what_is_wrong_with_its_output(capsys, model, target, message):
+    status, out, err = call(capsys, "fix", str(EXAMPLES / model), "--target", target, "-o", "out.onnx")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {message}")
+
+
 @pytest.mark.parametrize("data", [b"", b"\x00\x01garbage", b"<net", b"{", b"<ir_version: 10"], ids=repr)
 @pytest.mark.parametrize("name", ["m.onnx", "m.xml", "m.json", "m.onnxtxt"])
 def test_broken_files_are_bad_input(here, capsys, name, data):

@@ -1026,6 +1026,18 @@ def test_a_defect_while_one_model_is_judged_leaves_the_others_judged(
     assert (status, (here / "minuend.toml").exists()) == (3, True)
 
 
+def test_pointers_of_git_lfs_are_named(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (here / "lfs").mkdir()
+    (here / "lfs/a.json").write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 5\n")
+    said = "lfs/a.json is a pointer of Git LFS and not judged; where it is a model, git lfs pull fetches it"
+    status, _, err = check(capfd, "lfs --target openvino-cpu")
+    assert (status, said in err) == (2, True)
+    (here / "lfs/a.xml").write_bytes((here / "lfs/a.json").read_bytes())
+    status, out, err = check(capfd, "lfs wraps.onnxtxt --target openvino-cpu")
+    assert (status, said in err) == (2, True)
+    assert "lfs/a.xml cannot be read: lfs/a.xml is a pointer of Git LFS" in " ".join(out.split())
+
+
 @pytest.mark.usefixtures("here")
 def test_a_package_that_is_missing_for_one_model_leaves_the_others_judged(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -198,7 +198,7 @@ def test_a_class_of_polars_gives_itself(pl):
 
 
 def test_what_polars_computes_later_is_refused_as_that(pl):
-    with pytest.raises(DTypeError, match=r"a is a polars\..*LazyFrame; expected a Polars Series or DataFrame"):
+    with pytest.raises(DTypeError, match=r"a is a polars\..*; expected a Polars Series or DataFrame: x\.collect\(\)"):
         mn.subtract(pl.LazyFrame({"n": [1]}), 1)
 
 

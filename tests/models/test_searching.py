@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minuend.models.searching import _expanded
+from minuend.models.searching import _expanded, search
 
 PATTERNS = (
     "*", "**/*.onnx", "a/*", "*/*.onnx", "**/a/*.onnx", "./*.onnx", "**/**/*.onnx", ".*", "a/../*.onnx", "?.onnx",
@@ -34,6 +34,17 @@ def test_a_glob_means_what_it_means_to_python(tree: Path, pattern: str) -> None:
 def test_any_number_of_folders_is_every_folder_once(tree: Path) -> None:
     folders = {os.path.dirname(path) for path in glob.glob("**/", recursive=True)}
     assert {path for path in _expanded("**") if path} == folders | {"a", "a/b", "x", "x/a"}
+
+
+@pytest.mark.parametrize("given", ["a", "a/b/*"])
+def test_what_git_lfs_did_not_fetch_is_found_or_named(tree: Path, given: str) -> None:
+    for name in ("ir.xml", "tokens.json"):
+        (tree / "a/b" / name).write_text(
+            f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 5\n"
+        )
+    left: list[str] = []
+    assert "a/b/ir.xml" in search([given], left.append)
+    assert left == ["a/b/tokens.json"]
 
 
 def test_links_that_lead_back_are_not_followed_for_ever(tree: Path) -> None:

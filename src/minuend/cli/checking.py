@@ -126,7 +126,7 @@ def check(
         note(line)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
-    paths = search(requested.models)
+    paths = search(requested.models, _not_fetched)
     arrays, files = _read_inputs(inputs)
     files = [*files, *named_files(*requested.targets, requested.path)]
     if outputs := [out for out in (junit, sarif) if out is not None]:
@@ -164,6 +164,10 @@ def check(
     if gate.unread:
         return DEFECT if any(one.defect for one in gate.unread) else BAD_USE
     return FINE if gate.ok else FINDINGS
+
+
+def _not_fetched(path: str) -> None:
+    note(f"{path} is a pointer of Git LFS and not judged; where it is a model, git lfs pull fetches it")
 
 
 def _given(hint: str | None, tolerate: Sequence[str], operator: str) -> Iterator[str]:

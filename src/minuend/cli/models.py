@@ -146,9 +146,11 @@ def fix(
     from minuend.cli.pages.fixing import Command, fix_json, fix_page, written_line
     from minuend.judging.gate import assumed_of_one, usual_hint, usual_tolerances
     from minuend.models.opening import check_output_path, open_model
+    from minuend.rewriting.fixing import check_target
     from minuend.rewriting.fixing import fix as fix_model
 
     opened = open_model(model)
+    check_target(opened, target, exact=exact)
     configs = known.configs()
     assumed, notes, read = assumed_of_one(model, opened, known.assumed(), configs)
     check_output_path(out, opened.dialect, (model, *opened.sources(), *read, *files(target)))

@@ -15,7 +15,9 @@ from minuend.errors import DTypeError, ShapeError
 def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
     """Subtract two Series, two DataFrames with the same columns, or one and a number."""
     no_out(out, "Polars objects")
-    only_of("Polars Series or DataFrame", (pl.Series, pl.DataFrame), {"a": a, "b": b}, "polars.Series(x)")
+    lazy = isinstance(a, pl.LazyFrame) or isinstance(b, pl.LazyFrame)
+    advice = "x.collect() makes one of a LazyFrame" if lazy else "polars.Series(x)"
+    only_of("Polars Series or DataFrame", (pl.Series, pl.DataFrame), {"a": a, "b": b}, advice)
     frames = [one for one in (a, b) if isinstance(one, pl.Series | pl.DataFrame)]
     first = frames[0]
     if len({isinstance(one, pl.Series) for one in frames}) > 1:

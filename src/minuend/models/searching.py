@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from minuend.errors import FileFormatError
 from minuend.models.opening import formats, suffixes
@@ -13,12 +13,13 @@ from minuend.models.opening import formats, suffixes
 _MAGIC = frozenset("*?[")
 
 
-def search(given: Iterable[str]) -> list[str]:
+def search(given: Iterable[str], left: Callable[[str], object] = str) -> list[str]:
     """Return the paths of models.
 
     Args:
         given: files, which are taken as they are; folders, which are searched, those in them too unless their name
             begins with a dot; and globs, where a shell has not expanded them (``**`` stands for any folders).
+        left: is called with the path of each file that was found, that Git LFS did not fetch, and that may be a model.
 
     Raises:
         FileFormatError: a folder without a model, or a glob that no model matches. OSError: a folder that cannot be
@@ -26,14 +27,14 @@ def search(given: Iterable[str]) -> list[str]:
     """
     found: dict[str, str] = {}
     for one in given:
-        for path in _meant(one):
+        for path in _meant(one, left):
             found.setdefault(os.path.realpath(path), path)
     return list(found.values())
 
 
-def _meant(one: str) -> list[str]:
+def _meant(one: str, left: Callable[[str], object]) -> list[str]:
     if os.path.isdir(one):
-        models = list(_within(one))
+        models = [path for path in _within(one) if _is_model(path, left)]
         if not models:
             raise FileFormatError(f"{one} is a folder without a model; expected {suffixes()}")
         return models
@@ -41,7 +42,7 @@ def _meant(one: str) -> list[str]:
         return [one]
     matches = sorted(_expanded(one))
     models = [path for match in matches for path in (_within(match) if os.path.isdir(match) else [match])]
-    models = [path for path in models if _is_model(path)]
+    models = [path for path in models if _is_model(path, left)]
     if not models:
         message = f"{len(matches)} match it, and none is a model" if matches else "no file matches it"
         raise FileFormatError(f"{one}: {message}; expected {suffixes()}")
@@ -84,24 +85,39 @@ def _children(path: str, part: str) -> Iterator[str]:
 
 
 def _within(folder: str) -> Iterator[str]:
-    """The models in a folder and in those below it, by name."""
+    """The files in a folder and in those below it, by name."""
     for home, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = (os.path.normpath(os.path.join(home, name)) for name in sorted(files))
-        yield from (path for path in paths if _is_model(path))
+        yield from (os.path.normpath(os.path.join(home, name)) for name in sorted(files))
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _is_model(path: str) -> bool:
+def _is_model(path: str, left: Callable[[str], object]) -> bool:
     """Whether a file that was found is a model; one that cannot be looked into may be, and a link to nothing."""
     suffix = os.path.splitext(path)[1].lower()
     for known in formats().values():
         if suffix in known.SUFFIXES:
             try:
-                return known.is_model(path) if os.path.isfile(path) else not os.path.exists(path)
+                if not os.path.isfile(path):
+                    return not os.path.exists(path)
+                if known.is_model(path):
+                    return True
+                if _is_pointer(path):
+                    left(path)
             except OSError:
                 return True
     return False
+
+
+def _is_pointer(path: str) -> bool:
+    from minuend.files.streaming.reading import is_pointer
+
+    with open(path, "rb") as stream:
+        return is_pointer(stream.read(_HEAD))
+
+
+_HEAD = 64
+"""Bytes that tell a pointer of Git LFS."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from minuend.files.streaming.reading import is_pointer
+
 SUFFIXES: Final = (".xml",)
 """What the names of OpenVINO models end in; the ``.bin`` is in the same folder."""
 
@@ -31,6 +33,8 @@ def is_model(path: str) -> bool:
     """Whether an XML file is an IR: whether it begins with ``<net``, in any encoding; comments may stand before it."""
     with open(path, "rb") as stream:
         head = stream.read(_HEAD).replace(b"\0", b"")
+    if is_pointer(head):  # XML in Git LFS is an IR in most cases, and one that was not fetched is to be reported
+        return True
     while (start := head.find(b"<!--")) != -1:
         end = head.find(b"-->", start)
         head = head[:start] + (head[end + 3 :] if end != -1 else b"")

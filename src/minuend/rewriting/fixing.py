@@ -203,13 +203,8 @@ def _fixed(original: Model, options: Rewriting) -> Fixed:
 
 def _work(original: Model, options: Rewriting) -> Work:
     """The work on a model, in its dialect's own class."""
-    fixing = FIXING.of(original.dialect)
-    if fixing is None:
-        kinds = [FORMATS.required(home).MODELS for home in FIXING.homes()]
-        instead = advice(original, next(FIXING.homes()).name, "convert the model first")
-        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
     _check_dialect(original, options)
-    return fixing.work(original, options)
+    return FIXING.required(original.dialect).work(original, options)
 
 
 def _verified(original: Model, fixed: Model, work: Work) -> tuple[Comparison | None, Trial | None]:
@@ -281,8 +276,20 @@ def _wanted(name: str | os.PathLike[str] | Target, exact: bool) -> Rewriting:
     return Rewriting(name=f"{named}:{version}", version=int(versioned[named].number(version)))
 
 
+def check_target(model: Model, target: str, *, exact: bool = False) -> None:
+    """Check that a model is of a format that can be fixed, and for a target.
+
+    Raises:
+        SpecError, Unsupported: see :func:`fix`.
+    """
+    _check_dialect(model, _wanted(target, exact))
+
+
 def _check_dialect(model: Model, options: Rewriting) -> None:
-    """Check that models of a dialect can be fixed for a target."""
+    if FIXING.of(model.dialect) is None:
+        kinds = [FORMATS.required(home).MODELS for home in FIXING.homes()]
+        instead = advice(model, next(FIXING.homes()).name, "convert the model first")
+        raise Unsupported(f"fix rewrites {listed(kinds, 'and')}{instead}")
     home, wanted, name = model.dialect, options.runtime, options.name
     if wanted is not None:
         if home.name not in wanted.dialects:

@@ -226,13 +226,18 @@ def open_file(path: str) -> File:
     return fetched(File(path, os.open(path, flags)))
 
 
+def is_pointer(head: bytes) -> bool:
+    """Whether a file that begins so is what Git LFS left in the place of another."""
+    return head.startswith(_POINTER)
+
+
 def fetched(file: File) -> File:
     """Return a file; one that Git LFS left in the place of another is closed.
 
     Raises:
         FileFormatError: its content was not fetched.
     """
-    if len(_POINTER) < file.size <= _LONGEST_POINTER and file.read(0, len(_POINTER)).tobytes() == _POINTER:
+    if len(_POINTER) < file.size <= _LONGEST_POINTER and is_pointer(file.read(0, len(_POINTER)).tobytes()):
         file.close()
         raise FileFormatError(
             f"{file.path} is a pointer of Git LFS; expected the file itself, which git lfs pull fetches"
