@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,21 @@ def test_what_git_lfs_did_not_fetch_is_found_or_named(tree: Path, given: str) ->
     left: list[str] = []
     assert "a/b/ir.xml" in search([given], left.append)
     assert left == ["a/b/tokens.json"]
+
+
+@pytest.mark.parametrize("given", ["**/*.onnx", "a/*.onnx", "*/b/*.onnx"])
+def test_a_folder_that_cannot_be_listed_is_named(tree: Path, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("scandir", "listdir"):
+        listed = getattr(os, name)
+
+        def refuse(path: str, listed: Callable[[str], object] = listed) -> object:
+            if os.path.basename(path) in ("a", "b"):
+                raise PermissionError(13, "Permission denied", path)
+            return listed(path)
+
+        monkeypatch.setattr(os, name, refuse)
+    with pytest.raises(PermissionError):
+        search([given])
 
 
 def test_links_that_lead_back_are_not_followed_for_ever(tree: Path) -> None:

@@ -17,7 +17,7 @@ from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.core.limits import MAX_BYTES
 from minuend.core.policies import CONTRACTS, Contract
-from minuend.errors import ConversionRefused
+from minuend.errors import ConversionRefused, FileFormatError
 
 
 @click.command(
@@ -150,10 +150,13 @@ def fix(
     from minuend.rewriting.fixing import fix as fix_model
 
     opened = open_model(model)
-    check_target(opened, target, exact=exact)
     configs = known.configs()
     assumed, notes, read = assumed_of_one(model, opened, known.assumed(), configs)
-    check_output_path(out, opened.dialect, (model, *opened.sources(), *read, *files(target)))
+    try:
+        check_output_path(out, opened.dialect, (model, *opened.sources(), *read, *files(target)))
+    except FileFormatError:
+        check_target(opened, target, exact=exact)  # a suffix of another format is no mistake of its own there
+        raise
     try:
         fixed = fix_model(
             opened,

@@ -66,7 +66,7 @@ def _expanded(pattern: str) -> set[str]:
 
 def _folders(path: str) -> Iterator[str]:
     """Yield a folder and all below it but those whose names begin with a dot."""
-    for home, folders, _ in os.walk(path or os.curdir):
+    for home, folders, _ in os.walk(path or os.curdir, onerror=_raise_of_folders):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield os.path.normpath(home) if path else os.path.normpath(home).removeprefix(os.curdir)
 
@@ -77,7 +77,8 @@ def _children(path: str, part: str) -> Iterator[str]:
     if _MAGIC.intersection(part):
         try:
             names = fnmatch.filter(os.listdir(path or os.curdir), part)
-        except OSError:  # no folder, or one that cannot be read
+        except OSError as error:
+            _raise_of_folders(error)
             return
         names = [name for name in names if part.startswith(".") or not name.startswith(".")]
     found = (os.path.join(path, name) for name in names)
@@ -93,6 +94,12 @@ def _within(folder: str) -> Iterator[str]:
 
 def _raise(error: OSError) -> None:
     raise error
+
+
+def _raise_of_folders(error: OSError) -> None:
+    """Raise what keeps a folder from being listed: models in it would be left out; a file is none."""
+    if not isinstance(error, NotADirectoryError | FileNotFoundError):
+        raise error
 
 
 def _is_model(path: str, left: Callable[[str], object]) -> bool:

@@ -25,7 +25,7 @@ from minuend.errors import MinuendError
 from minuend.files import Result, write_tensors
 from minuend.files.streaming import regions
 from minuend.files.transaction import parts, writing
-from minuend.files.transaction.output_paths import place_of
+from minuend.files.transaction.output_paths import check, place_of
 from minuend.files.transaction.writing import atomic, new_folder, together, within_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and locks as POSIX has them")
@@ -214,6 +214,23 @@ def test_a_folder_that_may_not_be_written_is_reported_with_the_outputs_name(tmp_
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError) as caught:
         write([tmp_path / "x"])
+    assert caught.value.filename == str(tmp_path / "x")
+
+
+def test_a_folder_that_may_not_be_written_is_reported_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    monkeypatch.setattr(os, "supports_effective_ids", {os.access})
+    check([str(tmp_path / "x")])  # the system says so, and takes files all the same
+    assert names(tmp_path) == []
+
+    def refuse(path: str, *_: object) -> int:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError) as caught:
+        check([str(tmp_path / "x")])
     assert caught.value.filename == str(tmp_path / "x")
 
 

@@ -59,6 +59,7 @@ def check(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: bool =
         MinuendError: an output is an input, by whatever name; two outputs are one file; one would be a folder of
             another; a block device or a socket; one of several is a pipe or a device.
         IsADirectoryError, NotADirectoryError, FileNotFoundError: an output is a folder, or lies in none.
+        PermissionError: nothing can be written to its folder.
     """
     places = [place_of(path) for path in outputs]
     refuse_inputs(outputs, inputs)
@@ -222,7 +223,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def check_folder(place: Place, made: bool) -> None:
-    """Check that an output's folder is there, or can be made."""
+    """Check that an output's folder is there, or can be made, and takes files."""
     nearest = place.folder
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)
@@ -231,6 +232,11 @@ def check_folder(place: Place, made: bool) -> None:
         raise NotADirectoryError(f"{nearest} is no folder; expected one to write {place.name} to")
     if nearest != place.folder and not made:
         raise FileNotFoundError(f"there is no folder {folder} to write {place.name} to")
+    if not os.access(nearest, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        with naming(place.path):  # the system says why, unless a file can be made there after all
+            made_there = os.path.join(nearest, f".{secrets.token_hex(8)}")
+            os.close(os.open(made_there, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.unlink(made_there)
 
 
 @contextlib.contextmanager
