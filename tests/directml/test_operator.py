@@ -501,3 +501,65 @@ def test_a_repeating_input_cannot_be_the_output():
         "the buffer is BTensor's and the strides are (1,); expected BTensor's, (0,), for work in place, "
         "at OutputTensor.Strides"
     )
+
+
+# ---- sweeps: each rule holds on both of its sides -------------------------------------------------------------
+
+
+def broken_rule(*arguments):
+    """The rule that a call breaks; an empty one where it runs."""
+    try:
+        run(*arguments)
+    except mn.SpecError as error:
+        return error.rule
+    return ""
+
+
+def test_an_output_is_taken_where_each_element_has_an_address_of_its_own_and_refused_elsewhere():
+    source, seen = random.Random(9), set()
+    for _ in range(1500):
+        sizes = tuple(source.randint(1, 5) for _ in range(source.randint(1, 4)))
+        strides = tuple(source.randint(0, 14) for _ in sizes)
+        places = itertools.product(*map(range, sizes))
+        addresses = [sum(i * step for i, step in zip(place, strides, strict=True)) for place in places]
+        packed, output = TensorDesc("UINT8", sizes), TensorDesc("UINT8", sizes, strides)
+        memory = bytearray(output.total_tensor_size_in_bytes)
+        broken = broken_rule((packed, packed, output), bytes(800), bytes(800), memory)
+        assert broken == ("" if len(set(addresses)) == len(addresses) else "strides"), (sizes, strides)
+        seen.add(broken)
+    assert seen == {"", "strides"}
+
+
+@pytest.mark.parametrize("totals", [*itertools.product((12, 20), repeat=3)])
+def test_ranges_are_taken_where_they_are_one_or_have_no_byte_in_common(totals):
+    descs = [TensorDesc("UINT16", (2, 3), total_tensor_size_in_bytes=total) for total in totals]
+    here, extent, seen = 20, totals[2], set()
+    for starts in itertools.product(range(0, 44, 2), repeat=2):
+        memory = np.arange(64, dtype=np.uint8)
+        a, b = (memory[start : start + 12].view(np.uint16).copy() for start in starts)
+        fit = all(
+            start + total <= here or here + extent <= start or (start, total) == (here, extent)
+            for start, total in zip(starts, totals, strict=False)
+        )
+        ranges = [memory[start : start + total] for start, total in zip((*starts, here), totals, strict=True)]
+        broken = broken_rule(descs, *ranges)
+        assert broken == ("" if fit else "aliasing"), starts
+        if fit:
+            assert memory[here : here + 12].view(np.uint16).tolist() == (a - b).tolist()
+        else:
+            assert memory.tolist() == [*range(64)]
+        seen.add(broken)
+    assert seen == {"", "aliasing"}
+
+
+@pytest.mark.parametrize(("name", "stride"), [("INT64", 2**30), ("FLOAT32", 2**31), ("INT8", 2**32 - 10)])
+def test_offsets_are_of_64_bits(name, stride):
+    far, row = TensorDesc(name, (2, 4), (stride, 1)), TensorDesc(name, (2, 4), (0, 1))
+    kind, total = np.dtype(CODES[name]), far.total_tensor_size_in_bytes
+    try:
+        a, output = (np.zeros(total // kind.itemsize, kind) for _ in range(2))  # what is not touched is not there
+    except MemoryError:
+        pytest.skip("the system maps no memory beyond what it has")
+    a[:4], a[stride : stride + 4] = [9, 8, 7, 6], [50, 40, 30, 20]
+    run((far, row, far), a.view(np.uint8), np.array([1, 2, 3, 4], kind), output.view(np.uint8))
+    assert (output[:5].tolist(), output[stride : stride + 4].tolist()) == ([8, 6, 4, 2, 0], [49, 38, 27, 16])
