@@ -107,6 +107,14 @@ def test_what_a_runtime_is_not_known_to_load_is_not_ok_there(name: str, kind: st
         assert finding.verdict == "not-implemented"
 
 
+@pytest.mark.parametrize("kind", ["deprecated operator", "nodes of one name", "no output"])
+def test_a_declared_onnxruntime_takes_what_onnxruntime_takes(kind: str) -> None:
+    given = model(kind)
+    found = {one: mn.check(given, one).findings[0] for one in ("onnxruntime-cpu", "onnxruntime-directml")}
+    assert {one.verdict for one in found.values()} == {"not-implemented"}
+    assert len({one.reason for one in found.values()}) == 1
+
+
 CONSTANT = {
     "b = Neg(a) c = Shape(a)": {"c"},
     "b = Neg(a) d = Shape(a) c = Identity(d)": {"c"},

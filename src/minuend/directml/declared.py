@@ -43,6 +43,13 @@ _ONNXRUNTIME_RELEASES = ("1.24.4",)
 
 _ONNXRUNTIME_VERSIONS = ("7", "13", "14")
 
+_ONNXRUNTIME_STRICT = {
+    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
+    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
+}
+"""What onnxruntime does not take before it asks a provider."""
+
 
 def targets() -> Mapping[str, Callable[[], Target]]:
     levels = {f"{_DIRECTML}@{one}": functools.partial(_level, one) for one in LEVELS}
@@ -71,6 +78,7 @@ def _release(release: str) -> Target:
         declared=True,
         silent=_SILENT,
         source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
+        strict=_ONNXRUNTIME_STRICT,
     )
 
 

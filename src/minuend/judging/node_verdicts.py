@@ -28,7 +28,7 @@ from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.finding import Finding
-from minuend.runtimes.quirks import quirks
+from minuend.runtimes.quirks import quirks, strict_of
 from minuend.runtimes.reasons import (
     AsContracted,
     Concerns,
@@ -87,7 +87,7 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         unread = DialectNotRead(target.runtime, dialect(occurrence.op.dialect).title)
     if unread is not None:
         return _finding(occurrence, target, "not-implemented", unread)
-    for form, (verdict, statement) in quirks(target.runtime).strict_of(target.release).items():
+    for form, (verdict, statement) in strict_of(target).items():
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
     occurrence = as_opened(occurrence, target)

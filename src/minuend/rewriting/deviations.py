@@ -12,7 +12,7 @@ from minuend.judging.pattern_verdicts import pattern_verdict
 from minuend.models.occurrences import Occurrence, value_classes
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
-from minuend.runtimes.quirks import quirks
+from minuend.runtimes.quirks import strict_of
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
@@ -72,7 +72,7 @@ def doubt(occurrence: Occurrence, options: Rewriting, shared: Collection[str] = 
     if finding.verdict == "ok" or options.tolerate.of(finding.target).covers(finding) is not None:
         return ""
     node = occurrence.node
-    broken = occurrence.violations & quirks(target.runtime).strict_of(target.release).keys()
+    broken = occurrence.violations & strict_of(target).keys()
     excusable = accept and finding.verdict in _ACCEPTABLE and not broken
     if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
         return pattern_verdict(occurrence, node, target, options.hint, accept).reason

@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minuend.core.elements import ElementType
 from minuend.errors import Unsupported
@@ -18,6 +18,9 @@ from minuend.models.constants import Constants, word_of
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes.registry import known as known_adapter
+
+if TYPE_CHECKING:
+    from minuend.runtimes.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,11 @@ class Quirks:
 
 def _parts(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".") if part.isdigit())
+
+
+def strict_of(target: Target) -> Mapping[str, tuple[str, str]]:
+    """Return the kinds of models that a target does not take, each with the verdict and why."""
+    return {**quirks(target.runtime).strict_of(target.release), **target.strict}
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from minuend.errors import SpecError, listed
 from minuend.models.constants import Constants, positions_of, word_of
@@ -49,6 +49,8 @@ class Target:
         translate: of a target that is a standard: how it is queried for a node of another one, and for which sizes the
             answer holds where not for all of them; raises :class:`Unfit`.
         runs_nothing: why no model can be fixed for it, where it runs none; else ``""``.
+        strict: of a declared one: kinds of models that it does not take, as
+            :attr:`minuend.runtimes.quirks.Quirks.strict` has them of one that an adapter runs.
     """
 
     runtime: str
@@ -64,6 +66,7 @@ class Target:
     only_up_to: str = ""
     translate: Callable[[Node], tuple[Node, str]] | None = None
     runs_nothing: str = ""
+    strict: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
 
     @functools.cached_property
     def opversions(self) -> tuple[str, ...]:
