@@ -45,7 +45,7 @@ def outputs_differ(patch: pytest.MonkeyPatch) -> None:
 def defect(patch: pytest.MonkeyPatch) -> None:
     """Let a model's search fail in a way that nobody foresaw."""
 
-    def fail(_: object) -> None:
+    def fail(*_: object) -> None:
         raise RuntimeError("unforeseen")
 
     patch.setattr("minuend.models.searching.search", fail)
@@ -63,7 +63,7 @@ def defect_of_one(patch: pytest.MonkeyPatch) -> None:
 def interrupted(patch: pytest.MonkeyPatch) -> None:
     """Press Ctrl-C."""
 
-    def fail(_: object) -> None:
+    def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
     patch.setattr("minuend.models.searching.search", fail)
