@@ -854,6 +854,13 @@ BEFORE_BATCH_NORMALISATION = {
     "a factor between": ("n = Conv(x, w) c = Mul(n, k)", "c, z", "e = Identity(d)", True),
     "BatchNormalization between": ("n = Conv(x, w) c = BatchNormalization(n, s, t, t, v)", "c, z", "e = Relu(d)", True),
     "activated after": ("c = Conv(x, w)", "c, z", "e = Sigmoid(d)", True),
+    "SiLU": ("c = Conv(x, w)", "c, z", "f = Sigmoid(d) e = Mul(f, d)", True),
+    "Mish": ("c = Conv(x, w)", "c, z", "f = Softplus(d) h = Tanh(f) e = Mul(d, h)", True),
+    "Gelu": ("c = Conv(x, w)", "c, z", "f = Div(d, a) g = Erf(f) h = Add(g, b) i = Mul(d, h) e = Mul(i, p)", True),
+    "gated with another": ("c = Conv(x, w)", "c, z", "f = Sigmoid(d) e = Mul(f, z)", False),
+    "squared": ("c = Conv(x, w)", "c, z", "e = Mul(d, d)", False),
+    "convolved after": ("c = Conv(x, w)", "c, z", "e = Identity(d); y = Conv(o, w)", True),
+    "convolved by groups after": ("c = Conv(x, w)", "c, z", "e = Identity(d); y = Conv <group = 4> (o, q)", True),
     "activated between": ("n = Conv(x, w) c = Relu(n)", "c, z", "e = Identity(d)", False),
     "one value for each channel": ("c = Conv(x, w)", "c, u", "e = Identity(d)", False),
     "read twice": ("c = Conv(x, w)", "c, z", "e = Identity(d) f = Exp(d)", False),
@@ -872,10 +879,12 @@ def test_openvino_rounds_a_batch_normalisation_twice_where_a_convolution_compute
     stored = {
         **numbers, "v": np.abs(numbers["s"]) + np.float32(0.5), "k": numbers["s"].reshape(4, 1, 1),
         "w": source.standard_normal((4, 4, 1, 1)).astype(np.float32), "m": numbers["s"] * np.eye(4, dtype=np.float32),
+        "q": numbers["s"].reshape(4, 1, 1, 1), "a": np.float32(2**0.5), "b": np.float32(1), "p": np.float32(0.5),
     }  # fmt: skip
     given = "float[1,4,4,4] x, float[1,4,4,4] z, float[1,4,1,1] u"
-    normalised = "y = BatchNormalization(e, s, t, t, v)"
-    outputs = "float[] y, float[] f" if "f = " in read else "float[] y"
+    read, _, then = read.partition("; ")
+    normalised = f"o = BatchNormalization(e, s, t, t, v) {then or 'y = Identity(o)'}"
+    outputs = "float[] y, float[] f" if "f = Exp" in read else "float[] y"
     proto = with_stored(of_chain(f"{made} d = Sub({order}) {read} {normalised}", given, outputs), stored)
     (finding,) = check(proto, OPENVINO, hint="f32").findings
     assert ((finding.verdict, finding.severity) == ("different-numbers", "numbers")) is twice
@@ -890,8 +899,9 @@ def test_openvino_rounds_a_batch_normalisation_twice_where_a_convolution_compute
     fed["u"] = source.standard_normal((1, 4, 1, 1)).astype(np.float32)
     made_of = run(with_stored(of_chain(f"{made} y = Identity(c)", "float[1,4,4,4] x"), stored), fed)
     first, second = ({"c": made_of, **fed}[name] for name in order.split(", "))
-    cut = with_stored(of_chain(f"{read} {normalised}", "float[1,4,4,4] d", outputs), stored)
-    assert np.array_equal(run(proto, fed), run(cut, {"d": first - second})) is not twice
+    more = ", float[1,4,4,4] z" if "z)" in read else ""
+    cut = with_stored(of_chain(f"{read} {normalised}", f"float[1,4,4,4] d{more}", outputs), stored)
+    assert np.array_equal(run(proto, fed), run(cut, {"d": first - second, **fed})) is not twice
 
 
 LAST_FACTORS = {

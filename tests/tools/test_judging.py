@@ -71,6 +71,25 @@ def test_a_product_that_is_not_rounded_before_it_is_subtracted_from_is_different
     assert happened(runtimes["openvino-cpu"], text, "f32", x=X, z=X * X) == DIFFERENT
 
 
+@pytest.mark.parametrize(("zero", "kind"), [("0", FINE), ("-0", DIFFERENT)])
+def test_zero_that_is_subtracted_is_fine_where_the_model_is_the_same_without_it(zero, kind, runtimes):
+    """openvino takes a convolution, a sum and what normalises that together, with such a zero between and without it.
+
+    A value less -0 is another one where it is -0, and so it is not the same without.
+    """
+    source = np.random.default_rng(1)
+    weights = ", ".join(map(str, np.round(source.standard_normal(144), 2)))
+    scales = ", ".join(map(str, np.round(source.standard_normal(4), 2)))
+    text = f"""(float[1,4,6,6] x) => (float[1,4,6,6] y)
+        <float z = {{{zero}}}, float e = {{0.02}}, uint8 p = {{128}}, float[4,4,3,3] w = {{{weights}}},
+         float[4] s = {{{scales}}}> {{
+        q = QuantizeLinear(x, e, p) f = DequantizeLinear(q, e, p) c = Conv <pads = [1, 1, 1, 1]> (f, w)
+        a = Add(f, c) d = Sub(a, z) y = InstanceNormalization(d, s, s)
+    }}"""
+    x = source.standard_normal((1, 4, 6, 6)).astype(np.float32)
+    assert happened(runtimes["openvino-cpu"], text, "f32", x=x) == kind
+
+
 def test_what_differs_behind_another_node_that_is_reported_is_unclear_of_one_that_is_not(runtimes):
     runtime = runtimes["openvino-cpu"]
     proto = model("(float[4] x) => (float[4] y) <float c = {12582912}> { t = Sub(x, c) y = Add(t, c) }")

@@ -394,10 +394,7 @@ def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made:
 
 
 def _before_batch_normalisation(flow: Flow, index: int) -> Iterator[Match]:
-    """A convolution and a value of its shape, between which and a batch normalisation all is computed one by one.
-
-    What a convolution reads next takes its factors instead.
-    """
+    """A convolution and a value of its shape, between which and a batch normalisation all is computed one by one."""
     _, operands, (result, *_) = flow.steps[index]
     if len(operands) != 2 or not any(_is_normalised_in_kernel(flow, one) for one in _single_results(flow, result)):
         return
@@ -411,13 +408,12 @@ def _before_batch_normalisation(flow: Flow, index: int) -> Iterator[Match]:
 
 
 def _is_normalised_in_kernel(flow: Flow, name: str) -> bool:
-    """Whether a batch normalisation alone reads a value, whose factors no convolution takes."""
+    """Whether a batch normalisation alone reads a value."""
     readers = flow.readers_of(name)
     if len(readers) != 1 or flow.uses(name) != 1:
         return False
-    operator, inputs, outputs = flow.steps[readers[0]]
-    after = [flow.steps[i][0] for one in outputs for i in flow.readers_of(one)]
-    return operator == _ALL_PRODUCTS and inputs[:1] == (name,) and after != ["Conv"]
+    operator, inputs, _ = flow.steps[readers[0]]
+    return operator == _ALL_PRODUCTS and inputs[:1] == (name,)
 
 
 _NEGATING = (
@@ -468,13 +464,36 @@ def _single_ways(flow: Flow, name: str) -> Iterator[tuple[str, frozenset[str]]]:
         (name,) = left
 
 
+_GATES = frozenset(("Clip", "Erf", "HardSigmoid", "Relu", "Sigmoid", "Softplus", "Tanh"))
+"""Operators whose results a value is multiplied by where an activation is written out: SiLU, Gelu, Mish, HardSwish."""
+
+
+def _activated(flow: Flow, name: str) -> str:
+    """What an activation that several operators write out makes of a value; ``""`` where there is none."""
+    made, passed = {name}, set[int]()
+    while waiting := {i for one in made for i in flow.readers_of(one)} - passed:
+        operator, inputs, outputs = flow.steps[i := min(waiting)]
+        fits = operator in (*_GATES, *CHAINED, "Min", "Max", "Pow")
+        if not fits or len(outputs) != 1 or not made.issuperset(one for one in inputs if one not in flow.folded):
+            return ""
+        passed.add(i)
+        ends = [one for one in made | {*outputs} if not passed.issuperset(flow.readers_of(one)) or one in outputs]
+        if len(ends) == 1 and made.isdisjoint(flow.outputs):
+            return ends[0] if len(passed) > 1 and _GATES & {flow.steps[one][0] for one in passed} else ""
+        made |= {*outputs}
+    return ""
+
+
 def _single_results(flow: Flow, name: str) -> Iterator[str]:
-    """A value, and those that operators make of it one by one, as long as each is read once."""
+    """A value, and those that operators make of it one by one, as long as each is read once, or by an activation."""
     seen = set[str]()
     while name not in seen:
         seen.add(name)
         yield name
         readers = flow.readers_of(name)
+        if len(readers) > 1 and (gated := _activated(flow, name)):
+            name = gated
+            continue
         if len(readers) != 1 or flow.uses(name) != 1:
             return
         operator, inputs, outputs = flow.steps[readers[0]]
