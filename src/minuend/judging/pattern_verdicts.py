@@ -17,6 +17,7 @@ from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
 from minuend.models.matching import (
     ADJACENT,
+    BIAS_LAST,
     CONVERTED,
     CUT_OFF,
     DYNAMIC,
@@ -255,6 +256,7 @@ _OF_KERNELS = {
     FATAL: {EVERY: Answer("not-implemented", message="the process dies (SIGSEGV)")},
     DYNAMIC: {EVERY: Answer("different-numbers", severities=("numbers",))},
     SUMMED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
+    BIAS_LAST: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
     ROUNDED_TWICE: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
 }
 _AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL)

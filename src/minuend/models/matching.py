@@ -86,7 +86,7 @@ LEVELS, NAN_ALONE = "levels", "NaN alone"
 
 MISPLACED, REORDERED, NEGATED, CUT_OFF = "misplaced", "reordered", "negated", "cut off"
 UNPACKED, UNPACKED_LATE, DYNAMIC, SUMMED = "unpacked", "unpacked late", "dynamic", "summed"
-ROUNDED_TWICE = "rounded twice"
+ROUNDED_TWICE, BIAS_LAST = "rounded twice", "bias last"
 REVERSED, FATAL = "reversed", "fatal"
 """What a runtime's kernel does with a subtraction, see :class:`Match`:
 
@@ -96,6 +96,7 @@ REVERSED, FATAL = "reversed", "fatal"
   those of a product with a stored matrix whose rows do not fill its registers; or, in a graph that quantises, out of an
   average.
 - SUMMED: of four axes or more it begins the sums of a depthwise convolution with the other operand.
+- BIAS_LAST: it adds the bias of a convolution in groups of few channels after the other operand.
 - ROUNDED_TWICE: between a convolution and a batch normalisation, it computes all three at once; elsewhere that product
   and sum are rounded once, in one step.
 - NEGATED: a value less what was reduced, multiplied or normalised is a negated difference, with the other zero.
@@ -142,8 +143,9 @@ class Match:
             quantised, which some runtimes do from what that is made of. :data:`NAN_ALONE` where it can change
             what NaN becomes, and nothing else. Else ``""``.
         kernel: :data:`MISPLACED`, :data:`REORDERED`, :data:`NEGATED`, :data:`CUT_OFF`, :data:`UNPACKED`,
-            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`SUMMED`, :data:`ROUNDED_TWICE`, :data:`REVERSED` or
-            :data:`FATAL` where some runtimes compute the adjacent operator and the judged one so; else ``""``.
+            :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`SUMMED`, :data:`BIAS_LAST`, :data:`ROUNDED_TWICE`,
+            :data:`REVERSED` or :data:`FATAL` where some runtimes compute the adjacent operator and the judged one so;
+            else ``""``.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -348,28 +350,31 @@ def _in_one_kernel(flow: Flow, index: int) -> Iterator[Match]:
             made = flow.maker_of(way)
             assert made is not None
             operator, inputs, _ = flow.steps[made]
-            for kernel in _kernels(flow, operands, place, made, linear=passed <= {*LINEAR, *SHAPES}):
+            for kernel in _kernels(flow, operands, place, made, passed):
                 maker = _adjacent(flow, operator, inputs, (way,), next(_given(flow, operator, inputs)))
                 terms = next(_others(flow, index, operator, place))
                 pattern = _judged(flow, index, _put(terms, place, maker))
                 yield Match(pattern, ADJACENT, operator, kernel=kernel)
 
 
-def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, *, linear: bool) -> Iterator[str]:
+def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, passed: Collection[str]) -> Iterator[str]:
     """What runtimes do with an operand's maker, or one before it, in one kernel with the judged operator.
 
-    ``linear`` says whether nothing but products and sums with constants stands between the two.
+    ``passed`` are the operators that stand between the two.
     """
     operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
+    linear = {*LINEAR, *SHAPES}.issuperset(passed)
     if operator in _NEGATING and _is_negated(flow, operands, place, way):
         yield NEGATED
-    if operator == "Conv":
-        if linear and len(inputs) > 1 and _is_depthwise(flow, inputs[1]):
-            yield REORDERED
+    if operator == "Conv" and len(inputs) > 1:
         values = any(one != way and one not in flow.folded and _may_be_of_one_shape(flow, one, way) for one in others)
-        if linear and values and len(inputs) > 1 and _is_depthwise(flow, inputs[1], 4, 5):
+        if linear and _is_depthwise(flow, inputs[1]):
+            yield REORDERED
+        if linear and values and _is_depthwise(flow, inputs[1], 4, 5):
             yield SUMMED
+        if values and {*LINEAR, *SHAPES, _ALL_PRODUCTS}.issuperset(passed) and _adds_bias_last(flow, inputs, passed):
+            yield BIAS_LAST
     elif operator == "InstanceNormalization" and place == 1 and linear and len(set(inputs[1:])) == 1:
         yield REORDERED  # its scale is its bias
     elif operator in ("MatMul", "Gemm"):
@@ -554,6 +559,18 @@ def _is_depthwise(flow: Flow, weights: str, *axes: int) -> bool:
     """Whether weights are of a convolution of so many axes, or three, whose channels are computed each by itself."""
     dims = flow.shapes.get(weights)
     return isinstance(dims, tuple) and len(dims) in (axes or (3,)) and dims[1] == 1 and dims[0] != 1
+
+
+def _adds_bias_last(flow: Flow, inputs: Sequence[str], passed: Collection[str]) -> bool:
+    """Whether a convolution in groups of few channels has a bias, or one by what stands behind it."""
+    dims, given = (flow.shapes.get(name) for name in (inputs[1], inputs[0]))
+    biased = len(inputs) > 2 and bool(inputs[2]) and not _holds_zeros(flow, inputs[2])
+    if not (biased or {"Add", "Sub", _ALL_PRODUCTS} & {*passed}) or not isinstance(dims, tuple) or len(dims) < 2:
+        return False
+    channels = given[1] if isinstance(given, tuple) and len(given) > 1 and isinstance(given[1], int) else None
+    if not isinstance(dims[1], int) or dims[1] > _REGISTERS[-1] or dims[1] == channels:
+        return False
+    return dims[1] != 1 or dims[0] != channels
 
 
 def _is_rescaled(flow: Flow, operator: str, inputs: Sequence[str], left: int = 4, but: str = "") -> bool:

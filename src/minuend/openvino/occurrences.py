@@ -282,6 +282,8 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
             steps.append(("Reshape", inputs[1:], (joined := f"{inputs[1]}\0{layer.id}",)))
             if len(dims := shapes.get(inputs[1], ())) > 1:
                 shapes[joined] = _of_groups(*dims)
+            elif (made := layer.sources()[1].layer).type == "Reshape" and (whole := name(made.sources()[0])) in shapes:
+                shapes[joined] = shapes[whole]  # of ONNX, by whose groups it is reshaped
             inputs = (inputs[0], joined)
         numbers[layer] = len(steps)
         steps.append((_onnx(layer), inputs, tuple(map(name, layer.refs))))
