@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import ml_dtypes
@@ -820,7 +821,21 @@ NEGATED = {
     "LayerNormalization": ("float[3,4] x, float[3,4] z", "c = LayerNormalization(x, s)", True),
     "MatMul": ("float[3,4] x, float[3,4] z", "c = MatMul(x, m)", True),
     "Gemm": ("float[3,4] x, float[3,4] z", "c = Gemm(x, m, t)", True),
+    "Conv, of rows": ("float[1,4,3,3] x, float[3,3] z", "c = Conv(x, w)", True),
+    "Conv, of a number": ("float[1,4,3,3] x, float[1] z", "c = Conv(x, w)", True),
+    "ConvTranspose, of channels": ("float[1,4,3,3] x, float[4,1,1] z", "c = ConvTranspose(x, w)", True),
+    "AveragePool, of rows": ("float[1,4,3,3] x, float[3,3] z", "c = AveragePool <kernel_shape = [1, 1]> (x)", True),
+    "InstanceNormalization, of a row": ("float[1,4,3] x, float[3] z", "c = InstanceNormalization(x, s, t)", True),
+    "LayerNormalization, of a row": ("float[3,4] x, float[4] z", "c = LayerNormalization(x, s)", True),
+    "MeanVarianceNormalization": (
+        "float[1,4,3,3] x, float[3] z", "c = MeanVarianceNormalization <axes = [2, 3]> (x)", True,
+    ),
+    "MatMul, of a row": ("float[3,4] x, float[4] z", "c = MatMul(x, m)", True),
+    "Gemm, of a column": ("float[3,4] x, float[3,1] z", "c = Gemm(x, m, t)", True),
     "MaxPool": ("float[1,4,3,3] x, float[1,4,3,3] z", "c = MaxPool <kernel_shape = [1, 1]> (x)", False),
+    "mean": ("float[3,4] x, float[3,4] z", "c = ReduceMean(x)", True),
+    "sum, of another row": ("float[3,4] x, float[5] z", "c = ReduceSum(x, one)", True),
+    "maxima of matrices": ("float[1,4,3,3] x, float[1,4,3,3] z", "c = GlobalMaxPool(x)", True),
     "Softmax": ("float[3,4] x, float[3,4] z", "c = Softmax(x)", False),
 }  # fmt: skip
 
@@ -828,17 +843,17 @@ NEGATED = {
 @pytest.mark.parametrize(("inputs", "made", "negated"), NEGATED.values(), ids=NEGATED)
 def test_openvino_adds_what_it_negates_where_it_computes_it_together_with_a_difference(inputs, made, negated):
     """So -0 less 0 is 0; an operator one by one between the two makes zeros, and changes nothing."""
-    shape = [int(dim) for dim in inputs[inputs.index("[") + 1 : inputs.index("]")].split(",")]
+    shapes = [[int(dim) for dim in one.split(",")] for one in re.findall(r"\[([^]]*)\]", inputs)]
     stored = {
         "w": np.ones((4, 4, 1, 1), np.float32), "m": np.ones((4, 4), np.float32),
-        "s": np.ones(4, np.float32), "t": np.full(4, -0.5, np.float32),
+        "s": np.ones(4, np.float32), "t": np.full(4, -0.5, np.float32), "one": np.array([1]),
     }  # fmt: skip
     proto = with_stored(of_chain(f"{made} r = Relu(c) y = Sub(z, r)", inputs), stored)
     (finding,) = check(proto, OPENVINO, hint="f32").findings
     assert (finding.verdict, finding.severity) == (("different-numbers", "sign-of-zero") if negated else ("ok", None))
     assert (str(finding.witness) == "-0.0 - 0.0: got 0.0, expected -0.0") is negated
     source = np.random.default_rng(0)
-    x, z = source.standard_normal(shape).astype(np.float32), np.full(shape, -0.0, np.float32)
+    x, z = source.standard_normal(shapes[0]).astype(np.float32) - np.float32(0.5), np.full(shapes[1], -0.0, np.float32)
     core = pytest.importorskip("openvino").Core()
     compiled = core.compile_model(
         core.read_model(proto.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}

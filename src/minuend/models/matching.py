@@ -365,7 +365,7 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, passed:
     operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
     linear = {*LINEAR, *SHAPES}.issuperset(passed)
-    if operator in _NEGATING and _is_negated(flow, operands, place, way):
+    if operator in _NEGATING and _is_negated(flow, operands, place):
         yield NEGATED
     if operator == "Conv" and len(inputs) > 1:
         values = any(one != way and one not in flow.folded and _may_be_of_one_shape(flow, one, way) for one in others)
@@ -394,7 +394,7 @@ def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made:
     if flow.dtypes.get(way) == "bfloat16" and all(_lies_along_one(flow, one) for one in others):
         yield CUT_OFF
     sums = not operator.startswith("ReduceLog")  # of those a logarithm comes last
-    if sums and _is_negated(flow, operands, place, way):
+    if sums and _is_negated(flow, operands, place):
         yield NEGATED
 
 
@@ -428,12 +428,10 @@ _NEGATING = (
 """Operators that runtimes compute together with what their result is subtracted from."""
 
 
-def _is_negated(flow: Flow, operands: Sequence[str], place: int, way: str) -> bool:
+def _is_negated(flow: Flow, operands: Sequence[str], place: int) -> bool:
     """Whether what a kernel makes may be subtracted as a negated value that is added: -0 less 0 is 0 then."""
-    if place != 1:  # of a negation, which has one operand, too
-        return False
-    first = operands[0]
-    return first != operands[1] and first not in flow.folded and _may_be_of_one_shape(flow, first, way)
+    # A negation has one operand.
+    return place == 1 and operands[0] != operands[1] and operands[0] not in flow.folded
 
 
 def _may_be_of_one_shape(flow: Flow, first: str, second: str) -> bool:
