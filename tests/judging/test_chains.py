@@ -933,6 +933,9 @@ BEFORE_BATCH_NORMALISATION = {
     "convolved by groups after": ("c = Conv(x, w)", "c, z", "e = Identity(d); y = Conv <group = 4> (o, q)", True),
     "activated between": ("n = Conv(x, w) c = Relu(n)", "c, z", "e = Identity(d)", False),
     "one value for each channel": ("c = Conv(x, w)", "c, u", "e = Identity(d)", False),
+    "a constant between activations": ("n = Conv(x, w) c = Tanh(n)", "c, k", "e = Abs(d)", True),
+    "less than a constant": ("n = Conv(x, w) c = Tanh(n)", "k, c", "e = Abs(d)", True),
+    "a constant behind a product": ("n = MatMul(x, m) c = Tanh(n)", "c, k", "e = Abs(d)", False),
     "read twice": ("c = Conv(x, w)", "c, z", "e = Identity(d) f = Exp(d)", False),
     "ConvTranspose": ("c = ConvTranspose(x, w)", "c, z", "e = Identity(d)", False),
     "MatMul": ("c = MatMul(x, m)", "c, z", "e = Identity(d)", False),
@@ -968,7 +971,7 @@ def test_openvino_rounds_a_batch_normalisation_twice_where_a_convolution_compute
     fed = {name: source.standard_normal((1, 4, 4, 4)).astype(np.float32) for name in "xz"}
     fed["u"] = source.standard_normal((1, 4, 1, 1)).astype(np.float32)
     made_of = run(with_stored(of_chain(f"{made} y = Identity(c)", "float[1,4,4,4] x"), stored), fed)
-    first, second = ({"c": made_of, **fed}[name] for name in order.split(", "))
+    first, second = ({"c": made_of, **fed, **stored}[name] for name in order.split(", "))
     more = ", float[1,4,4,4] z" if "z)" in read else ""
     cut = with_stored(of_chain(f"{read} {normalised}", f"float[1,4,4,4] d{more}", outputs), stored)
     assert np.array_equal(run(proto, fed), run(cut, {"d": first - second, **fed})) is not twice

@@ -399,15 +399,20 @@ def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made:
 
 
 def _before_batch_normalisation(flow: Flow, index: int) -> Iterator[Match]:
-    """A convolution and a value of its shape, between which and a batch normalisation all is computed one by one."""
+    """A convolution and a value of its shape, between which and a batch normalisation all is computed one by one.
+
+    So it is with a constant, whatever is computed one by one before.
+    """
     _, operands, (result, *_) = flow.steps[index]
     if len(operands) != 2 or not any(_is_normalised_in_kernel(flow, one) for one in _single_results(flow, result)):
         return
     for name, other in (operands, reversed(operands)):
         for way, passed in _single_ways(flow, name):
-            convolved = flow.maker(way) == "Conv" and passed <= {*_SCALING, *SHAPES, "Add", "Sub", _ALL_PRODUCTS}
-            if convolved and other not in flow.folded and other != name and _may_be_of_one_shape(flow, other, way):
-                own = _judged(flow, index, (X, X))
+            fits = passed <= {*_SCALING, *SHAPES, "Add", "Sub", _ALL_PRODUCTS} and _may_be_of_one_shape(
+                flow, other, way
+            )
+            if flow.maker(way) == "Conv" and other != name and (fits or other in flow.folded):
+                own = _judged(flow, index, [Const.ANY if one in flow.folded else X for one in operands])
                 yield Match(Op(_ALL_PRODUCTS, (own,)), ADJACENT, _ALL_PRODUCTS, kernel=ROUNDED_TWICE)
                 return
 
