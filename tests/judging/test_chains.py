@@ -1355,6 +1355,25 @@ def test_openvino_does_not_load_a_difference_behind_attention_that_is_read_twice
     assert (True in said) is dies
 
 
+@pytest.mark.parametrize(
+    ("order", "reader", "dies"),
+    [("a, s", "Add(d, d)", True), ("s, a", "Add(d, d)", True), ("s, a", "Relu(d)", False)],
+    ids=["added", "added to", "read once"],
+)
+def test_openvino_does_not_load_attention_that_is_added_to_a_difference_and_read_twice(order, reader, dies, openvino):
+    """The difference was ok, without which it loads the model."""
+    body = f"{ATTENTION} s = Sub(q, v) d = Add({order}) y = {reader}"
+    text = f"(float[1,3,8] q, float[1,8,3] k, float[1,3,8] v) => (y) {{ {body} }}"
+    proto = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 17]> g {text}'.replace("(y)", "(float[a,b,c] y)")
+    )
+    shapes = {"q": (1, 3, 8), "k": (1, 8, 3), "v": (1, 3, 8)}
+    given = [(name, TYPES["float32"], np.ones(shape, np.float32).view("u4")) for name, shape in shapes.items()]
+    assert isinstance(openvino.query("onnx", proto.SerializeToString(), b"", given, "f32"), Refused) is dies
+    (finding,) = check(proto, OPENVINO, hint="f32", operators=["subtract"]).findings
+    assert (finding.verdict == "unknown") is dies
+
+
 @pytest.mark.parametrize("maker", ["MatMul(x, x)", "Gemm(x, x)", "ReduceMean<axes=[1]>(x)", "Softmax(x)"])
 def test_a_negation_of_what_a_kernel_makes_is_judged(maker):
     """It raised IndexError: a negation has no second operand."""

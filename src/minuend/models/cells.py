@@ -85,9 +85,14 @@ def is_behind_attention(flow: Flow, index: int) -> bool:
     >>> is_behind_attention(Flow(steps, ()), 3), is_behind_attention(Flow(steps[:-1], ()), 3)
     (True, False)
     """
+    operator, _, outputs = flow.steps[index]
+    readers = flow.readers_of(outputs[0]) if operator in ("Neg", "Sub") and outputs else ()
+    return _combines(flow, index) or any(flow.steps[i][0] == "Add" and _combines(flow, i) for i in readers)
+
+
+def _combines(flow: Flow, index: int) -> bool:
+    """Whether a node adds or subtracts so itself; what is negated or subtracted before may make its other operand."""
     operator, inputs, outputs = flow.steps[index]
-    if operator == "Neg" and outputs:
-        return any(flow.steps[i][0] == "Add" and is_behind_attention(flow, i) for i in flow.readers_of(outputs[0]))
     if operator not in ("Add", "Sub") or len(inputs) != 2 or not outputs or flow.has_open_dims(outputs[0]):
         return False
     if _uses(flow, outputs[0]) < 2:
