@@ -21,8 +21,9 @@ from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, join, of_blocks, within
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
+from minuend.openvino.composites import as_operators
 from minuend.openvino.execution import layers as table
-from minuend.openvino.ir.layer_types import GROUPED, NAMES, PRODUCTS, SAME
+from minuend.openvino.ir.layer_types import GROUPED, NAMES, PRODUCTS, READ_AS, SAME
 from minuend.openvino.ir.notation import dtype_of
 from minuend.openvino.ir.sections import Layer, Ref, Section
 from minuend.openvino.model import Model
@@ -61,11 +62,14 @@ def occurrences(
         judged = [layer for layer in order if layer.type in rows]
         if not judged:
             continue
-        values, cells = _follow(order, judged, assumed), in_cells(flow)
+        read = as_operators(flow)
+        values, cells = _follow(order, judged, assumed), in_cells(read)
         for layer in judged:
+            number = numbers[layer]
+            seen = read if read.steps[number] == flow.steps[number] else flow
             node = _node(model, layer, place)
             dtype = node.a.dtype if isinstance(node, Node) else None
-            inputs = flow.steps[numbers[layer]][1]
+            inputs = flow.steps[number][1]
             operands = tuple(
                 as_computed(flow, name, typed(values.get(ref) or Range(None), dtype))
                 for name, ref in zip(inputs, layer.sources(), strict=True)
@@ -77,21 +81,21 @@ def occurrences(
                 node=node,
                 operands=operands,
                 constants=constants_of(*operands),
-                purpose=purpose_of(flow, numbers[layer]),
-                matches=matches(flow, numbers[layer]),
-                made_of_open=flow.is_made_of_open(numbers[layer]),
+                purpose=purpose_of(flow, number),
+                matches=matches(seen, number),
+                made_of_open=flow.is_made_of_open(number),
                 in_body=flow.in_body,
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer, flow, inputs, operands)),
                 live=None if place else layer,
                 notes=(*missing, *model.replaced, *table.notes(layer)),
                 violations=model_wide.union(
-                    {CELL} if numbers[layer] in cells else (),
-                    {LAYERS} if is_behind_layers(flow, numbers[layer]) else (),
-                    {BEHIND_ATTENTION} if is_behind_attention(flow, numbers[layer]) else (),
+                    {CELL} if number in cells else (),
+                    {LAYERS} if is_behind_layers(seen, number) else (),
+                    {BEHIND_ATTENTION} if is_behind_attention(seen, number) else (),
                 ),
             )
-            yield with_unfolded(found, flow, numbers[layer])
+            yield with_unfolded(found, seen, number)
 
 
 _MISSING = (
@@ -276,6 +280,8 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
     numbers: dict[Layer, int] = {}
     for layer in layers:
         inputs = tuple(map(name, layer.sources()))
+        if layer.type == "BatchNormInference" and layer.opset == "opset1":  # its scale and bias come first
+            inputs = (inputs[2], *inputs[:2], *inputs[3:])
         if layer.type in PRODUCTS:  # a third input of one is no bias, but a shape
             inputs = inputs[:2]
         if layer.type in GROUPED and len(inputs) > 1:
@@ -309,7 +315,7 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
 
 def _onnx(layer: Layer) -> str:
     """The name of ONNX's operator that a layer is, or its own type."""
-    return PRODUCTS.get(layer.type) or NAMES.get(layer.type, layer.type)
+    return PRODUCTS.get(layer.type) or READ_AS.get(layer.type) or NAMES.get(layer.type, layer.type)
 
 
 def _of_groups(groups: Dim, each: Dim, *others: Dim) -> tuple[Dim, ...]:

@@ -42,3 +42,12 @@ OTHERS = (
     "Round", "SpaceToDepth",
 )  # fmt: skip
 """Further types that patterns and purposes name, as ONNX's operators of the same name."""
+
+READ_AS: Mapping[str, str] = MappingProxyType(
+    {
+        "AvgPool": "AveragePool", "BatchNormInference": "BatchNormalization", "GRUSequence": "GRU",
+        "HSwish": "HardSwish", "LSTMSequence": "LSTM", "MVN": "MeanVarianceNormalization", "RNNSequence": "RNN",
+        "ScatterElementsUpdate": "ScatterElements", "ScatterNDUpdate": "ScatterND",
+    }
+)  # fmt: skip
+"""OpenVINO's types of layers by the operator of ONNX that OpenVINO reads as such a layer, of other attributes."""

@@ -1,0 +1,98 @@
+"""Several layers of an IR that OpenVINO writes for one operator of ONNX, read as that operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from minuend.core.elements import TYPES
+from minuend.models.flow import Flow
+
+Step = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+_GONE: Step = ("", (), ())
+
+
+def as_operators(flow: Flow) -> Flow:
+    """Return a flow in which quantisations, clips and products with 1 are the operators of ONNX that they come from.
+
+    What is gone is an empty step, so that all others have the numbers that they had.
+
+    >>> steps = [("Cast", ("q",), ("f",)), ("Cast", ("zero",), ("z",)), ("Sub", ("f", "z"), ("d",)),
+    ...          ("Mul", ("d", "s"), ("y",))]
+    >>> dtypes = {"q": "uint8", "zero": "uint8", "f": "float32", "z": "float32"}
+    >>> [step[:2] for step in as_operators(Flow(steps, ("zero", "s"), dtypes, ("y",))).steps]
+    [('', ()), ('Cast', ('zero',)), ('', ()), ('DequantizeLinear', ('q', 's', 'zero'))]
+    """
+    found: dict[int, Step] = {}
+    for i, (operator, inputs, _) in enumerate(flow.steps):
+        if operator == "Cast" and len(inputs) == 1:
+            found.update(_quantised(flow, i))
+        elif operator == "Mul" and len(inputs) == 2:
+            found.update(_handed_on(flow, i) or _dequantised(flow, i))
+        elif operator in ("Max", "Min") and len(inputs) == 2:
+            found.update(_clipped(flow, i))
+    return replace(flow, steps=[found.get(i, step) for i, step in enumerate(flow.steps)]) if found else flow
+
+
+def _quantised(flow: Flow, index: int) -> Mapping[int, Step]:
+    """A conversion to integers of what FakeQuantize alone hands it."""
+    _, inputs, outputs = flow.steps[index]
+    made = _alone(flow, inputs[0], "FakeQuantize")
+    if made is None or not _is_integer(flow, outputs[0]):
+        return {}
+    return {made: _GONE, index: ("QuantizeLinear", flow.steps[made][1], outputs)}
+
+
+def _dequantised(flow: Flow, index: int) -> Mapping[int, Step]:
+    """A product of a scale and converted integers, less a converted zero point where there is one."""
+    _, inputs, outputs = flow.steps[index]
+    for value, scale in (inputs, inputs[::-1]):
+        less = _alone(flow, value, "Sub")
+        converted, *zero = flow.steps[less][1] if less is not None else (value,)
+        cast, stored = _alone(flow, converted, "Cast"), [flow.maker_of(name) for name in zero]
+        if cast is None or scale not in flow.folded or not _is_integer(flow, flow.steps[cast][1][0]):
+            continue
+        if all(i is not None and flow.steps[i][0] == "Cast" and flow.folded.issuperset(zero) for i in stored):
+            given = (*flow.steps[cast][1], scale, *(name for i in stored if i is not None for name in flow.steps[i][1]))
+            gone = {one: _GONE for one in (cast, less) if one is not None}
+            return {**gone, index: ("DequantizeLinear", given, outputs)}
+    return {}
+
+
+def _handed_on(flow: Flow, index: int) -> Mapping[int, Step]:
+    """A product with one number that is 1, as Gemm has two."""
+    _, inputs, outputs = flow.steps[index]
+    for value, one in (inputs, inputs[::-1]):
+        if one in flow.constants and flow.shapes.get(one) == () and flow.number(one) == 1:
+            return {index: ("Identity", (value,), outputs)}
+    return {}
+
+
+def _clipped(flow: Flow, index: int) -> Mapping[int, Step]:
+    """The lesser of a number and the greater of another one and a value, or the other way round."""
+    operator, inputs, outputs = flow.steps[index]
+    for value, bound in (inputs, inputs[::-1]):
+        made = _alone(flow, value, "Max" if operator == "Min" else "Min")
+        if made is None or not _is_number(flow, bound):
+            continue
+        for clipped, limit in (flow.steps[made][1], flow.steps[made][1][::-1]):
+            if _is_number(flow, limit) and clipped not in flow.folded:
+                bounds = (limit, bound) if operator == "Min" else (bound, limit)
+                return {made: _GONE, index: ("Clip", (clipped, *bounds), outputs)}
+    return {}
+
+
+def _alone(flow: Flow, name: str, operator: str) -> int | None:
+    """The number of the step of an operator that makes a value that is read once; ``None`` for others."""
+    made = flow.maker_of(name)
+    return made if made is not None and flow.steps[made][0] == operator and flow.uses(name) == 1 else None
+
+
+def _is_integer(flow: Flow, name: str) -> bool:
+    dtype = flow.dtypes.get(name, "bool")
+    return dtype != "bool" and TYPES[dtype].kind != "float"
+
+
+def _is_number(flow: Flow, name: str) -> bool:
+    return name in flow.constants and flow.sizes.get(name) == 1
