@@ -29,6 +29,12 @@ WRITTEN = {  # the shape of x, constants, the nodes of which y is the difference
                     "different-numbers"),
     "BatchNormalization": ("1,4,3,3", "float[4] k = {1, 0.5, 2, 3}",
                            "n = BatchNormalization(x, k, k, k, k) m = Abs(x) y = Sub(n, m)", "ok"),
+    "LayerNormalization of four axes": ("2,4,3,8", "float[8] k = {1, 0.5, 2, 3, 0.1, 0.7, 1.1, 0.3}",
+                                        "n = LayerNormalization(x, k) m = Abs(x) y = Sub(n, m)", "ok"),
+    "Gemm without a bias": ("4,2", "float[2,2] v = {1, 0.5, 2, 3}, float[2] k = {0.37, 0.7}",
+                            "n = Gemm(x, v) m = Neg(n) y = Sub(m, k)", "ok"),
+    "InstanceNormalization": ("1,3,8", "float[3] k = {0.3, 0.7, 1.1}",
+                              "n = InstanceNormalization(x, k, k) m = Abs(x) y = Sub(n, m)", "ok"),
     "MeanVarianceNormalization": ("1,4,3,3", "", "n = MeanVarianceNormalization(x) b = Abs(x) y = Sub(b, n)",
                                   "different-numbers"),
 }  # fmt: skip
@@ -51,6 +57,16 @@ def test_a_model_has_the_same_verdict_as_an_ir(dims, constants, nodes, expected,
     openvino.save_model(read, tmp_path / "m.xml", compress_to_fp16=False)
     as_ir = {one.node: one.verdict for one in check(tmp_path / "m.xml", OPENVINO, hint="f32").findings}
     assert (found.verdict, as_ir["y"]) == (expected, expected)
+
+
+def test_a_size_that_is_not_known_is_open_in_an_ir_as_well(tmp_path):
+    openvino = pytest.importorskip("openvino")
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,8] q, float[1,8,3] k, float[n,3,8] x) => (float[] y)
+        { m = MatMul(q, k) p = Softmax(m) a = MatMul(p, q) d = Sub(a, x) e = Add(d, d) r = Exp(a) y = Add(e, r) }"""
+    read = openvino.Core().read_model(onnx.parser.parse_model(text).SerializeToString())
+    openvino.save_model(read, tmp_path / "m.xml", compress_to_fp16=False)
+    (found,) = check(tmp_path / "m.xml", OPENVINO, hint="f32").findings
+    assert (found.verdict, found.severity) == ("different-numbers", "sign-of-zero")  # loads, unlike one of known sizes
 
 
 def flow(steps, constants, **dtypes):

@@ -14,7 +14,7 @@ _GONE: Step = ("", (), ())
 
 
 def as_operators(flow: Flow) -> Flow:
-    """Return a flow in which quantisations, clips and products with 1 are the operators of ONNX that they come from.
+    """Return a flow in which quantisations, normalisations, clips and products with 1 are the operators that they are.
 
     What is gone is an empty step, so that all others have the numbers that they had.
 
@@ -29,7 +29,9 @@ def as_operators(flow: Flow) -> Flow:
         if operator == "Cast" and len(inputs) == 1:
             found.update(_quantised(flow, i))
         elif operator == "Mul" and len(inputs) == 2:
-            found.update(_handed_on(flow, i) or _dequantised(flow, i))
+            found.update(_handed_on(flow, i) or _scaled(flow, i) or _dequantised(flow, i))
+        elif operator == "Add" and len(inputs) == 2:
+            found.update(_unbiased(flow, i) or _biased(flow, i))
         elif operator in ("Max", "Min") and len(inputs) == 2:
             found.update(_clipped(flow, i))
     return replace(flow, steps=[found.get(i, step) for i, step in enumerate(flow.steps)]) if found else flow
@@ -67,6 +69,50 @@ def _handed_on(flow: Flow, index: int) -> Mapping[int, Step]:
         if one in flow.constants and flow.shapes.get(one) == () and flow.number(one) == 1:
             return {index: ("Identity", (value,), outputs)}
     return {}
+
+
+def _unbiased(flow: Flow, index: int) -> Mapping[int, Step]:
+    """A sum with a product of 1 and 0, as Gemm has where it has no bias."""
+    _, (value, bias), outputs = flow.steps[index]
+    made = _alone(flow, bias, "Mul")
+    factors = flow.steps[made][1] if made is not None else ()
+    stored = all(one in flow.constants and flow.shapes.get(one) == () for one in factors)
+    found = {flow.number(one) for one in factors} if stored else set()
+    return {index: ("Identity", (value,), outputs)} if found == {0, 1} else {}
+
+
+def _scaled(flow: Flow, index: int) -> Mapping[int, Step]:
+    """A product of what is normalised along the last axis and a number for each of its elements."""
+    _, inputs, outputs = flow.steps[index]
+    for value, scale in (inputs, inputs[::-1]):
+        made = _alone(flow, value, "MeanVarianceNormalization")
+        if made is not None and _is_row(flow, scale, value) and _is_of_last_axis(flow, *flow.steps[made][1]):
+            return {made: _GONE, index: ("LayerNormalization", (flow.steps[made][1][0], scale), outputs)}
+    return {}
+
+
+def _biased(flow: Flow, index: int) -> Mapping[int, Step]:
+    """The same with a sum behind it."""
+    _, inputs, outputs = flow.steps[index]
+    for value, bias in (inputs, inputs[::-1]):
+        product = _alone(flow, value, "Mul")
+        found = _scaled(flow, product) if product is not None and len(flow.steps[product][1]) == 2 else {}
+        if product is not None and found and _is_row(flow, bias, value):
+            given = (*found[product][1], bias)
+            return {**dict.fromkeys(found, _GONE), index: ("LayerNormalization", given, outputs)}
+    return {}
+
+
+def _is_row(flow: Flow, name: str, value: str) -> bool:
+    """Whether a constant has one axis, which is the last one of a value."""
+    dims, own = flow.shapes.get(value), flow.shapes.get(name)
+    return name in flow.folded and isinstance(dims, tuple) and dims[-1:] == own
+
+
+def _is_of_last_axis(flow: Flow, value: str, axes: str = "") -> bool:
+    """Whether axes are the last one of a value; those that are not stored may be."""
+    dims, found = flow.shapes.get(value), flow.elements(axes) if axes in flow.constants else None
+    return found is None or (isinstance(dims, tuple) and found.tolist() in ([-1], [len(dims) - 1]))
 
 
 def _clipped(flow: Flow, index: int) -> Mapping[int, Step]:

@@ -62,14 +62,17 @@ def occurrences(
         judged = [layer for layer in order if layer.type in rows]
         if not judged:
             continue
-        read = as_operators(flow)
+        sized = flow.of_known_sizes or flow  # OpenVINO states the sizes that it knows
+        read = as_operators(sized)
         values, cells = _follow(order, judged, assumed), in_cells(read)
         for layer in judged:
             number = numbers[layer]
-            seen = read if read.steps[number] == flow.steps[number] else flow
+            inputs = flow.steps[number][1]
+            seen = read if read.steps[number] == flow.steps[number] else sized
+            if sized.folded.issuperset(inputs) and not flow.folded.issuperset(inputs):
+                seen = flow  # of sizes, which are not known to be constants of the model
             node = _node(model, layer, place)
             dtype = node.a.dtype if isinstance(node, Node) else None
-            inputs = flow.steps[number][1]
             operands = tuple(
                 as_computed(flow, name, typed(values.get(ref) or Range(None), dtype))
                 for name, ref in zip(inputs, layer.sources(), strict=True)
@@ -83,7 +86,7 @@ def occurrences(
                 constants=constants_of(*operands),
                 purpose=purpose_of(flow, number),
                 matches=matches(seen, number),
-                made_of_open=flow.is_made_of_open(number),
+                made_of_open=sized.is_made_of_open(number),
                 in_body=flow.in_body,
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer, flow, inputs, operands)),
@@ -267,7 +270,7 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
     dtypes = {name(ref): dtype for ref in outputs if (dtype := dtype_of(ref.port.type.element)) is not None}
     constant = {name(ref) for ref in outputs if ref.layer.type == "Const"}
     results = {name(ref) for layer in section.layers if layer.type == "Result" for ref in layer.sources()}
-    shapes = {name(ref): shape for ref in outputs if (shape := ref.port.type.shape) is not None and None not in shape}
+    shapes = {name(ref): _dims(shape, name(ref)) for ref in outputs if (shape := ref.port.type.shape) is not None}
     sizes = {key: size(static(shape)) for key, shape in shapes.items() if all(isinstance(dim, int) for dim in shape)}
     stored = {name(ref): ref.layer for ref in outputs if ref.layer.type == "Const" and not ref.layer.is_missing}
 
@@ -287,7 +290,7 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
         if layer.type in GROUPED and len(inputs) > 1:
             steps.append(("Reshape", inputs[1:], (joined := f"{inputs[1]}\0{layer.id}",)))
             if len(dims := shapes.get(inputs[1], ())) > 1:
-                shapes[joined] = _of_groups(*dims)
+                shapes[joined] = _dims(_of_groups(*dims), joined)
             elif (made := layer.sources()[1].layer).type == "Reshape" and (whole := name(made.sources()[0])) in shapes:
                 shapes[joined] = shapes[whole]  # of ONNX, by whose groups it is reshaped
             inputs = (inputs[0], joined)
@@ -316,6 +319,11 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
 def _onnx(layer: Layer) -> str:
     """The name of ONNX's operator that a layer is, or its own type."""
     return PRODUCTS.get(layer.type) or READ_AS.get(layer.type) or NAMES.get(layer.type, layer.type)
+
+
+def _dims(shape: Sequence[Dim], name: str) -> tuple[Dim, ...]:
+    """A shape in which a size that is not known has a name that no other one has."""
+    return tuple(dim if isinstance(dim, int) else f"{name}.{axis}" for axis, dim in enumerate(shape))
 
 
 def _of_groups(groups: Dim, each: Dim, *others: Dim) -> tuple[Dim, ...]:
