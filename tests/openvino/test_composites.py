@@ -103,3 +103,12 @@ def test_a_product_with_one_hands_on():
     steps = [("Mul", ("x", "one"), ("y",))]
     assert as_operators(flow(steps, ("one",))).steps == [("Identity", ("x",), ("y",))]
     assert as_operators(flow(steps, ())).steps == steps
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stored", "known"), [("uint8", True, True), ("uint8", False, False), ("int64", True, False)]
+)
+def test_integers_that_are_scaled_are_codes_where_they_are_stored(dtype, stored, known):
+    steps = [("Cast", ("q",), ("f",)), ("Mul", ("f", "s"), ("y",))]
+    found = as_operators(flow(steps, ("q", "s") if stored else ("s",), q=dtype, f="float32")).steps
+    assert (found[1][0] == "DequantizeLinear") is known

@@ -53,7 +53,7 @@ def _dequantised(flow: Flow, index: int) -> Mapping[int, Step]:
         less = _alone(flow, value, "Sub")
         converted, *zero = flow.steps[less][1] if less is not None else (value,)
         cast, stored = _alone(flow, converted, "Cast"), [flow.maker_of(name) for name in zero]
-        if cast is None or scale not in flow.folded or not _is_integer(flow, flow.steps[cast][1][0]):
+        if cast is None or scale not in flow.folded or not _is_code(flow, flow.steps[cast][1][0], bool(zero)):
             continue
         if all(i is not None and flow.steps[i][0] == "Cast" and flow.folded.issuperset(zero) for i in stored):
             given = (*flow.steps[cast][1], scale, *(name for i in stored if i is not None for name in flow.steps[i][1]))
@@ -133,6 +133,16 @@ def _alone(flow: Flow, name: str, operator: str) -> int | None:
     """The number of the step of an operator that makes a value that is read once; ``None`` for others."""
     made = flow.maker_of(name)
     return made if made is not None and flow.steps[made][0] == operator and flow.uses(name) == 1 else None
+
+
+def _is_code(flow: Flow, name: str, less: bool) -> bool:
+    """Whether integers are what a number is quantised to; where no zero point is subtracted, stored or quantised ones.
+
+    Others that are converted and multiplied are a mask or a picture.
+    """
+    made = flow.maker_of(name)
+    known = less or name in flow.folded or (made is not None and flow.steps[made][0] == "Cast")
+    return known and _is_integer(flow, name) and flow.dtypes[name] not in ("int64", "uint64")
 
 
 def _is_integer(flow: Flow, name: str) -> bool:
