@@ -16,6 +16,8 @@ QUANTISED = "q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)"
 CELL = """c = Concat <axis: int = 1> (x, h) g = Gemm <transB: int = 1> (c, v, b) f = Sigmoid(g)
     r, u = Split <axis: int = 1> (f) i = Mul(r, h) e = Concat <axis: int = 1> (x, i)
     o = Gemm <transB: int = 1> (e, w, k) n = Tanh(o) y = Sub(two, u) p = Mul(y, n) t = Mul(u, h) out = Add(p, t)"""
+NORMALISED = """m = ReduceMean <axes = [-1]> (x) y = Sub(x, m) p = Mul(y, y) v = ReduceMean <axes = [-1]> (p)
+    a = Add(v, e) q = Pow(a, k) r = Reciprocal(q) out = Mul(y, r)"""
 WRITTEN = {  # the shape of x, constants, the nodes of which y is the difference, and its verdict
     "a gated cell of Gemm": ("2,6", "float two = {2}, " + ", ".join(
         f"float[{dims}] {name} = {{{', '.join(['0.25'] * size)}}}"
@@ -35,6 +37,8 @@ WRITTEN = {  # the shape of x, constants, the nodes of which y is the difference
                             "n = Gemm(x, v) m = Neg(n) y = Sub(m, k)", "ok"),
     "InstanceNormalization": ("1,3,8", "float[3] k = {0.3, 0.7, 1.1}",
                               "n = InstanceNormalization(x, k, k) m = Abs(x) y = Sub(n, m)", "ok"),
+    "HardSigmoid": ("n,8", "", "b = HardSigmoid(x) y = Sub(b, h)", "ok"),
+    "a normalisation with Reciprocal": ("1,2,3,8", "float e = {0.001}, float k = {0.5}", NORMALISED, "ok"),
     "MeanVarianceNormalization": ("1,4,3,3", "", "n = MeanVarianceNormalization(x) b = Abs(x) y = Sub(b, n)",
                                   "different-numbers"),
 }  # fmt: skip
@@ -67,6 +71,16 @@ def test_a_size_that_is_not_known_is_open_in_an_ir_as_well(tmp_path):
     openvino.save_model(read, tmp_path / "m.xml", compress_to_fp16=False)
     (found,) = check(tmp_path / "m.xml", OPENVINO, hint="f32").findings
     assert (found.verdict, found.severity) == ("different-numbers", "sign-of-zero")  # loads, unlike one of known sizes
+
+
+def test_one_hot_holds_its_two_values(tmp_path):
+    openvino = pytest.importorskip("openvino")
+    proto = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (int64[2,3] c) => (int64[2,3,5] y)
+        <int64 n = {5}, int64[2] k = {0, 1}, int64 one = {1}> { b = OneHot(c, n, k) y = Sub(one, b) }""")
+    read = openvino.Core().read_model(proto.SerializeToString())
+    openvino.save_model(read, tmp_path / "m.xml", compress_to_fp16=False)
+    found = [check(one, OPENVINO).findings[0].verdict for one in (proto, tmp_path / "m.xml")]
+    assert found == ["unknown", "unknown"]  # not different numbers, which 0 and 1 cannot show
 
 
 def flow(steps, constants, **dtypes):

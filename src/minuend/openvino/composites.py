@@ -30,6 +30,8 @@ def as_operators(flow: Flow) -> Flow:
             found.update(_quantised(flow, i))
         elif operator == "Mul" and len(inputs) == 2:
             found.update(_handed_on(flow, i) or _scaled(flow, i) or _dequantised(flow, i))
+        elif operator == "Div" and len(inputs) == 2 and _is_one(flow, inputs[0]):
+            found[i] = ("Reciprocal", inputs[1:], flow.steps[i][2])
         elif operator == "Add" and len(inputs) == 2:
             found.update(_unbiased(flow, i) or _biased(flow, i))
         elif operator in ("Max", "Min") and len(inputs) == 2:
@@ -66,7 +68,7 @@ def _handed_on(flow: Flow, index: int) -> Mapping[int, Step]:
     """A product with one number that is 1, as Gemm has two."""
     _, inputs, outputs = flow.steps[index]
     for value, one in (inputs, inputs[::-1]):
-        if one in flow.constants and flow.shapes.get(one) == () and flow.number(one) == 1:
+        if _is_one(flow, one):
             return {index: ("Identity", (value,), outputs)}
     return {}
 
@@ -148,6 +150,10 @@ def _is_code(flow: Flow, name: str, less: bool) -> bool:
 def _is_integer(flow: Flow, name: str) -> bool:
     dtype = flow.dtypes.get(name, "bool")
     return dtype != "bool" and TYPES[dtype].kind != "float"
+
+
+def _is_one(flow: Flow, name: str) -> bool:
+    return name in flow.constants and flow.shapes.get(name) == () and flow.number(name) == 1
 
 
 def _is_number(flow: Flow, name: str) -> bool:

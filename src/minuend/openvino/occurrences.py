@@ -185,6 +185,8 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
         attributes = {"fmod": 1}
     elif layer.type == "TopK":
         attributes = {"axis": table.axis(layer)}
+    elif layer.type == "OneHot":  # what is on and off are inputs of their own
+        inputs = [*inputs[:2], join(inputs[2:4])]
     elif layer.type == "Gather" and not _is_inside(layer, inputs[1]):
         inputs = [join([inputs[0], within(inputs[0].dtype, 0, 0, integral=True)]), *inputs[1:]]
     sources = layer.sources()

@@ -20,7 +20,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
 
 SAME = (
     "Abs", "Add", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Concat", "Cos", "CumSum", "Equal", "Erf",
-    "Exp", "Floor", "Gather", "GatherElements", "GatherND", "Greater", "Less", "Mod", "NonZero", "Range", "ReduceL1",
+    "Exp", "Floor", "Gather", "GatherElements", "GatherND", "Greater", "HardSigmoid",
+    "Less", "Mod", "NonZero", "OneHot", "Range", "ReduceL1",
     "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReverseSequence", "Reshape",
     "Sigmoid", "Sign", "Sin", "Slice", "Split", "Sqrt", "Squeeze", "Tanh", "Tile", "TopK", "Transpose", "Unsqueeze",
 )  # fmt: skip
@@ -38,7 +39,7 @@ GROUPED = ("GroupConvolution", "GroupConvolutionBackpropData")
 """Those of them whose weights have an axis for the groups in addition, the first one."""
 
 OTHERS = (
-    "DepthToSpace", "Einsum", "Elu", "HardSigmoid", "IsInf", "IsNaN", "Log", "LogSoftmax", "MatMul", "MaxPool", "Pad",
+    "DepthToSpace", "Einsum", "Elu", "IsInf", "IsNaN", "Log", "LogSoftmax", "MatMul", "MaxPool", "Pad",
     "Round", "SpaceToDepth",
 )  # fmt: skip
 """Further types that patterns and purposes name, as ONNX's operators of the same name."""
