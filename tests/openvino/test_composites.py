@@ -113,6 +113,13 @@ def test_extremes_of_two_numbers_are_a_clip(order):
     assert as_operators(flow(steps, ("lo",))).steps == steps
 
 
+def test_two_clips_in_a_row_stay_two():
+    first = [("Max", ("lo", "x"), ("a",)), ("Min", ("hi", "a"), ("b",))]
+    steps = [*first, ("Max", ("lo", "b"), ("c",)), ("Min", ("hi", "c"), ("y",))]
+    found = [step for step in as_operators(flow(steps, ("lo", "hi"))).steps if step[0]]
+    assert found == [("Clip", ("x", "lo", "hi"), ("b",)), ("Clip", ("b", "lo", "hi"), ("y",))]
+
+
 def test_a_product_with_one_hands_on():
     steps = [("Mul", ("x", "one"), ("y",))]
     assert as_operators(flow(steps, ("one",))).steps == [("Identity", ("x",), ("y",))]

@@ -35,7 +35,8 @@ def as_operators(flow: Flow) -> Flow:
         elif operator == "Add" and len(inputs) == 2:
             found.update(_unbiased(flow, i) or _biased(flow, i))
         elif operator in ("Max", "Min") and len(inputs) == 2:
-            found.update(_clipped(flow, i))
+            clip = _clipped(flow, i)
+            found.update(clip if found.keys().isdisjoint(clip) else {})  # of three in a row two are one
     return replace(flow, steps=[found.get(i, step) for i, step in enumerate(flow.steps)]) if found else flow
 
 
