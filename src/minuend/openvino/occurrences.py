@@ -291,10 +291,10 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
             inputs = inputs[:2]
         if layer.type in GROUPED and len(inputs) > 1:
             steps.append(("Reshape", inputs[1:], (joined := f"{inputs[1]}\0{layer.id}",)))
-            if len(dims := shapes.get(inputs[1], ())) > 1:
-                shapes[joined] = _dims(_of_groups(*dims), joined)
-            elif (made := layer.sources()[1].layer).type == "Reshape" and (whole := name(made.sources()[0])) in shapes:
+            if (made := layer.sources()[1].layer).type == "Reshape" and (whole := name(made.sources()[0])) in shapes:
                 shapes[joined] = shapes[whole]  # of ONNX, by whose groups it is reshaped
+            elif len(dims := shapes.get(inputs[1], ())) > 1:
+                shapes[joined] = _dims(_of_groups(*dims), joined)
             inputs = (inputs[0], joined)
         numbers[layer] = len(steps)
         steps.append((_onnx(layer), inputs, tuple(map(name, layer.refs))))
