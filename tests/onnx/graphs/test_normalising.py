@@ -195,7 +195,8 @@ def test_fix_says_what_was_normalised_and_openvino_runs_the_result():
     fixed = mn.fix(model, "openvino-cpu")
     assert fixed.changes == (note,)
     assert fixed.refused == ()
-    assert {finding.verdict for finding in mn.check(fixed.model, "openvino-cpu").findings} == {"ok"}
+    (finding,) = mn.check(fixed.model, "openvino-cpu").findings
+    assert finding.severity == "sign-of-zero"  # in the body of a Loop -0 less 0 is 0
     core = openvino.Core()
     compiled = core.compile_model(core.read_model(fixed.model.SerializeToString(), b""), "CPU")
     np.testing.assert_array_equal(compiled({"a": A, "b": B})[0], answer(model))
