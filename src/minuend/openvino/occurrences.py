@@ -187,7 +187,7 @@ def _layer(layer: Layer, inputs: Sequence[Range]) -> list[Range]:
         attributes = {"axis": table.axis(layer)}
     elif layer.type == "OneHot":  # what is on and off are inputs of their own
         inputs = [*inputs[:2], join(inputs[2:4])]
-    elif layer.type == "Gather" and not _is_inside(layer, inputs[1]):
+    elif layer.type == "Gather" and len(inputs) == 3 and not _is_inside(layer, inputs[1]):
         inputs = [join([inputs[0], within(inputs[0].dtype, 0, 0, integral=True)]), *inputs[1:]]
     sources = layer.sources()
     shapes = [ref.port.type.shape for ref in sources]
@@ -205,7 +205,9 @@ def _is_inside(layer: Layer, indices: Range) -> bool:
     table_shape, axis = layer.sources()[0].port.type.shape, layer.sources()[2].layer
     if indices.dtype is None or table_shape is None or axis.type != "Const" or axis.is_missing:
         return False
-    place = int(table.elements(axis).reshape(-1)[0])
+    if (stated := table.elements(axis)).size != 1:
+        return False
+    place = int(stated.reshape(-1)[0])
     size = table_shape[place] if -len(table_shape) <= place < len(table_shape) else None
     backwards = layer.opset not in ("opset1", "opset7")
     return isinstance(size, int) and (-size if backwards else 0) <= indices.lo and indices.hi < size
@@ -219,7 +221,7 @@ def _hands_out_16_bits(section: Section) -> bool:
         if layer.type == "Result" and first in found:
             return True
         quantises = layer.type == "FakeQuantize" and first is not None and first.layer.type == "Parameter"
-        if (quantises and int(layer.data["levels"]) > _LEVELS) or (layer.type in _BACK and first in found):
+        if (quantises and table.levels(layer) > _LEVELS) or (layer.type in _BACK and first in found):
             found.update(layer.refs)
     return False
 
@@ -257,8 +259,9 @@ def _flows(model: Model) -> Iterator[tuple[str, Section, Flow, dict[Layer, int]]
 
 def _is_decided(flow: Flow, index: int) -> bool:
     """Whether the condition of an If is a constant, or made of constants and sizes."""
+    condition = flow.steps[index][1][:1]
     sizes = {name for operator, _, outputs in flow.steps if operator in OF_SHAPES for name in outputs}
-    return flow.steps[index][1][0] in replace(flow, constants={*flow.constants, *sizes}).folded
+    return bool(condition) and condition[0] in replace(flow, constants={*flow.constants, *sizes}).folded
 
 
 def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, int]]:
@@ -286,7 +289,7 @@ def _flow(section: Section, within: Sequence[str]) -> tuple[Flow, dict[Layer, in
     for layer in layers:
         inputs = tuple(map(name, layer.sources()))
         if layer.type == "BatchNormInference" and layer.opset == "opset1":  # its scale and bias come first
-            inputs = (inputs[2], *inputs[:2], *inputs[3:])
+            inputs = (*inputs[2:3], *inputs[:2], *inputs[3:])
         if layer.type in PRODUCTS:  # a third input of one is no bias, but a shape
             inputs = inputs[:2]
         if layer.type in GROUPED and len(inputs) > 1:

@@ -79,3 +79,14 @@ def test_what_a_gather_finds_outside_its_table_is_0(opset: str, indices: tuple[i
         assert not isinstance(answer, Refused)
         padded = {i: int(numbers[0][i]) if -3 <= i < 3 else 0 for i in numbers[1].tolist()}
         assert [max(padded[i] - 10, 0) for i in numbers[1].tolist()] == answer[0].codes.tolist()
+
+
+@pytest.mark.parametrize("kind", ["BatchNormInference", "FakeQuantize", "Gather", "If", "OneHot"])
+def test_layers_without_inputs_or_attributes_that_they_need_are_no_defect(kind: str) -> None:
+    """The runtime refuses such a model; a subtraction in it is looked at all the same."""
+    builder = Builder("m")
+    x = builder.parameter("x", "f32", (2,))
+    odd = Ref(builder.layer(kind, "odd", [x], opset="opset1", outputs=[Type("f32", (2,))]), 0)
+    builder.result(builder.subtract("d", odd, x), "y")
+    (occurrence,) = occurrences(builder.model)
+    assert occurrence.name == "d"

@@ -160,6 +160,15 @@ def axis(layer: Layer) -> int:
     return _read(layer, "axis", notation.attribute, "0")
 
 
+def levels(layer: Layer) -> int:
+    """Return the levels of a FakeQuantize; 0 where the layer states none, which the runtime refuses.
+
+    Raises:
+        SpecError: they are no whole number.
+    """
+    return _read(layer, "levels", notation.attribute, "0")
+
+
 def parameter_shape(layer: Layer) -> Shape:
     """Return the shape that a Parameter states; without one it is a scalar."""
     return _read(layer, "shape", notation.shape, "")
