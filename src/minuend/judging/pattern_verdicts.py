@@ -245,19 +245,21 @@ def _converts_exactly(occurrence: Occurrence, match: Match) -> bool:
     return pattern.judged and bool(made) and all(known)
 
 
+_OTHER_NUMBERS = Answer("different-numbers", severities=("numbers",))
+_OTHERWISE_ROUNDED = dict.fromkeys(("rounds", "ordinary"), _OTHER_NUMBERS)
 _OF_KERNELS = {
-    MISPLACED: {EVERY: Answer("different-numbers", severities=("numbers",))},
-    REORDERED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
+    MISPLACED: {EVERY: _OTHER_NUMBERS},
+    REORDERED: _OTHERWISE_ROUNDED,
     NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",))},
     CUT_OFF: {"rounds": Answer("different-numbers", severities=("rounding",), ulps=1)},
-    UNPACKED: {EVERY: Answer("different-numbers", severities=("numbers",))},
-    UNPACKED_LATE: {EVERY: Answer("different-numbers", severities=("numbers",))},
+    UNPACKED: {EVERY: _OTHER_NUMBERS},
+    UNPACKED_LATE: {EVERY: _OTHER_NUMBERS},
     REVERSED: {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))},
     FATAL: {EVERY: Answer("not-implemented", message="the process dies (SIGSEGV)")},
-    DYNAMIC: {EVERY: Answer("different-numbers", severities=("numbers",))},
-    SUMMED: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
-    BIAS_LAST: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
-    ROUNDED_TWICE: dict.fromkeys(("rounds", "ordinary"), Answer("different-numbers", severities=("numbers",))),
+    DYNAMIC: {EVERY: _OTHER_NUMBERS},
+    SUMMED: _OTHERWISE_ROUNDED,
+    BIAS_LAST: _OTHERWISE_ROUNDED,
+    ROUNDED_TWICE: _OTHERWISE_ROUNDED,
 }
 _AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL)
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
