@@ -409,7 +409,7 @@ class Flow:
     def adds_nothing(self, index: int) -> bool:
         """Whether a node adds or subtracts zeros, which runtimes remove."""
         operator, inputs, outputs = self.steps[index]
-        if operator not in ("Add", "Sub"):
+        if operator not in ("Add", "Sub") or not inputs or not outputs:  # without: of a model that is not valid
             return False
         dims = self.shapes.get(inputs[0])
         return self._are(inputs[1:], 0) and dims is not None and dims == self.shapes.get(outputs[0])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, of_numpy
+from minuend.core.shapes import size, static
 from minuend.models.flow import Array, Flow
 
 FOLLOWED = ("float32", "float16", "bfloat16")
@@ -87,7 +88,7 @@ def computed(flow: Flow, name: str, left: int = _MOST) -> Array | None:
         return None
     arrays = [one for one in given if one is not None]
     if operator in _RESHAPING:
-        return arrays[0].reshape(shape)
+        return arrays[0].reshape(shape) if arrays[0].size == size(static(shape)) else None
     return _unrounded(operator, arrays, np.dtype(TYPES[dtype].memory)) if dtype in FOLLOWED else None
 
 

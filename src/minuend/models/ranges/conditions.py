@@ -69,10 +69,10 @@ def _facts(values: Values, condition: Hashable, holds: bool) -> Iterator[tuple[H
         one, true = waiting.pop()
         kind, inputs = values.maker(one) or ("", ())
         if kind == "Not":
-            waiting.append((inputs[0], not true))
+            waiting += [(name, not true) for name in inputs]
         elif kind == ("And" if true else "Or"):
             waiting += [(name, true) for name in inputs]
-        elif kind in COMPARISONS:
+        elif kind in COMPARISONS and len(inputs) == 2:  # other counts: of a model that is not valid
             sign = COMPARISONS[kind]
             # What is not below a NaN is any number.
             if true or not any(values.range(name).nan for name in inputs):
