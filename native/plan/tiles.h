@@ -151,10 +151,11 @@ class Tiles : public KernelTraversal {
 
   // Whether rows are sooner read one element at a time, beside an operand that is read as it lies:
   //
-  //   tiles                                        time of single elements
-  //   of 4 bytes, lower than registers transpose   0.3 to 0.8
-  //   of 8 bytes, hardly higher than these         0.7 to 0.9
-  //   of 2 bytes, whose columns have large steps   0.55 to 0.9; of long columns 1 to 1.2
+  //   tiles                                          time of single elements
+  //   of 4 bytes, lower than registers transpose     0.3 to 0.8, also where dims lie between of up to 64 columns
+  //   of 8 bytes, hardly higher than these, of       0.6 to 0.9
+  //     fewer than 64 columns
+  //   of 2 bytes, whose columns have large steps     0.55 to 0.9; of long columns 1 to 1.2
   static bool saves_little(const Work& work, int outer, const ptrdiff_t* s, const ptrdiff_t* other) {
     const Layout& l = work.layout;
     const int inner = l.rank - 1;
@@ -162,8 +163,11 @@ class Tiles : public KernelTraversal {
     const size_t side = kCacheLine / item, step = size_t(std::abs(s[outer]));
     if (other[inner] != 0 && other[inner] != ptrdiff_t(item)) return false;
     if (item == 2) return step > kLargeStep && rows < kLongest && columns < kFarColumns;
-    const bool low = item == 4 ? rows < side : item == 8 && rows > side && rows < side + side / 2;
-    return low && outer < inner - 1 && s[outer] == ptrdiff_t(item) && columns >= kFew && columns <= kMany;
+    if (s[outer] != ptrdiff_t(item)) return false;
+    const bool is_next = outer == inner - 1;
+    if (item == 4) return rows < side && (is_next ? columns > kFew && columns < kLongest
+                                                  : columns >= kFew && columns <= kMany);
+    return item == 8 && rows > side && rows < side + side / 2 && columns >= kFew && columns < kMany;
   }
 
   // How many cache lines at such a distance in bytes stay cached: the TLB holds their pages, and L2 the lines, which

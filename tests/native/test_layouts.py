@@ -395,6 +395,22 @@ def test_dims_that_share_cache_lines_between_a_transposed_and_the_innermost_one(
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("policy", ["wrap", "saturate", "widen"])
+@pytest.mark.parametrize("gap", [0, 5])
+@pytest.mark.parametrize(("middle", "columns"), [(16, 8), (16, 12), (25, 12), (6, 49), (30, 16)])
+def test_short_rows_that_share_cache_lines_beside_a_transposed_operand(middle, columns, gap, policy):
+    """The same of short rows, whose blocks of a result of over 8 MiB begin on cache lines or not."""
+    rows = (8 << 20) // (middle * columns) + 13
+    source = np.random.default_rng(rows)
+    transposed = source.integers(0, 256, (columns, middle, rows), np.uint8).transpose()
+    plain = source.integers(0, 256, (rows, middle, columns + gap), np.uint8)[..., :columns]
+    wide = np.subtract(transposed, plain, dtype=np.int16)
+    narrow = wide.clip(0, 255).astype(np.uint8) if policy == "saturate" else wide.astype(np.uint8)
+    expected = wide if policy == "widen" else narrow
+    got = subtract(transposed, plain, out=np.zeros(expected.shape, expected.dtype), overflow=policy)
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("ones", [(), (0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)
 @pytest.mark.parametrize("step", [1, 2, -1])
 @pytest.mark.parametrize("cut", [0, 3])
