@@ -245,7 +245,9 @@ bool shares_lines_between(const Layout& l, const ptrdiff_t* s, int dim) {
 // of fewer rows than make some lines of a column took up to 1.3 times as long.
 size_t rows_at_once(const Work& work, int dim, const Moved& lines) {
   const Layout& l = work.layout;
-  const size_t rows = l.size[dim], bytes = lines.read + lines.written;
+  const size_t rows = l.size[dim];
+  size_t bytes = lines.read + lines.written;
+  for (int d = 0; d < dim; ++d) bytes /= l.size[d];
   const bool shares = shares_lines_between(l, l.a, dim) || shares_lines_between(l, l.b, dim) ||
                       shares_lines_between(l, l.out, dim);
   if (bytes <= 2 * kCaches.l2 || l.rank == kMaxRank || !shares) return rows;
@@ -254,12 +256,14 @@ size_t rows_at_once(const Work& work, int dim, const Moved& lines) {
   return fits < least ? rows : std::min(rows, fits / kCacheLine * kCacheLine);
 }
 
-// Whether rows of the result are short, and lie alike in cache lines all the way down a dim: then tiles do not store whole
-// lines, and each part of one would be streamed by itself. Stored, such rows take 0.6 to 0.85 of the time.
+// Whether rows of the result are short, lie alike in cache lines all the way down a dim, and do not fill these: then each
+// part of a line would be streamed by itself. Stored, such rows take 0.5 to 0.95 of the time.
 bool writes_parts_of_lines(const Work& work, int dim) {
   const Layout& l = work.layout;
   const size_t row = l.size[l.rank - 1] * result_size(work.element, work.policy);
-  return l.out[dim] % ptrdiff_t(kCacheLine) == 0 && row % kCacheLine != 0 && row < kShortRow;
+  const bool is_next = dim == l.rank - 2, on_lines = reinterpret_cast<uintptr_t>(work.out) % kCacheLine == 0;
+  const bool fills = row % kCacheLine == 0 && (on_lines || !is_next);
+  return l.out[dim] % ptrdiff_t(kCacheLine) == 0 && !fills && row < kLeastStreamedRow;
 }
 
 // Moves a dim to the place just outside the innermost one.
