@@ -26,10 +26,10 @@ def openvino():
         yield runtime
 
 
-def numbers(runtime, proto, x):
+def numbers(runtime, proto, x, **more):
     """The bits of a result in float32."""
-    given = ("x", TYPES[x.dtype.name], x.view(f"u{x.itemsize}"))
-    output, *_ = runtime.query("onnx", proto.SerializeToString(), b"", [given], "f32")
+    given = [(name, TYPES[one.dtype.name], one.view(f"u{one.itemsize}")) for name, one in {"x": x, **more}.items()]
+    output, *_ = runtime.query("onnx", proto.SerializeToString(), b"", given, "f32")
     return output.codes
 
 
@@ -808,6 +808,29 @@ def test_an_instance_normalisation_with_one_scale_and_bias_is_added_in_another_o
     x = np.random.default_rng(0).standard_normal((1, 3, 8)).astype(np.float32)
     apart = onnx.parser.parse_model(moved)
     assert np.array_equal(*(numbers(openvino, one, x) for one in (proto, apart))) is not different
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "v = MeanVarianceNormalization <axes: ints = [2]> (x)",
+        "v = ReduceMean <axes: ints = [2]> (x)",
+        "v = GlobalAveragePool(x)",
+        "w = MeanVarianceNormalization <axes: ints = [2]> (x) v = Relu(w)",
+        'v = Resize <mode: string = "linear"> (x, , sizes)',
+    ],
+)
+@pytest.mark.parametrize("bias", ["c", "b"])
+def test_what_is_scaled_and_shifted_by_one_constant_in_a_kernel_is_added_in_another_order(body, bias, openvino):
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[1,3,8] x, float[1,3,8] z) => (float[1,3,8] y)
+        <float[1,3,1] c = {{0.3, -0.7, 1.1}}, float[1,3,1] b = {{0.3, -0.7, 1.1}}, float[3] sizes = {{1., 1., 1.}}>
+        {{ {body} s = Mul(v, c) n = Add(s, {bias}) y = Sub(z, n) }}"""
+    proto = onnx.parser.parse_model(text)
+    (finding,) = check(proto, OPENVINO, hint="f32").findings
+    assert (finding.severity == "numbers") is (bias == "c")
+    apart = onnx.parser.parse_model(text.replace("y = Sub(z, n)", "u = Max(n, n) y = Sub(z, u)"))
+    x, z = np.random.default_rng(3).standard_normal((2, 1, 3, 8)).astype(np.float32)
+    assert np.array_equal(*(numbers(openvino, one, x, z=z) for one in (proto, apart))) is (bias != "c")
 
 
 NEGATED = {

@@ -377,12 +377,29 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, passed:
             yield BIAS_LAST
     elif operator == "InstanceNormalization" and place == 1 and linear and len(set(inputs[1:])) == 1:
         yield REORDERED  # its scale is its bias
+    elif operator.startswith(_WITH_SHIFT) and place == 1 and _shifts_by_scale(flow, operands[1]):
+        yield REORDERED
     elif operator in ("MatMul", "Gemm"):
         numbers = all(one in flow.folded and flow.sizes.get(flow.source(one)) == 1 for one in others)
         if linear and numbers and len(inputs) > 1 and _leaves_a_rest(flow, inputs[0], inputs[1]):
             yield REORDERED
     elif inputs and operator.startswith(("Reduce", "Global")):
         yield from _kernels_of_reduction(flow, operands, place, made)
+
+
+_WITH_SHIFT = (
+    "GlobalAveragePool", "MeanVarianceNormalization", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Resize",
+)  # fmt: skip
+"""Operators whose kernels multiply their result by a constant, and add one to it."""
+
+
+def _shifts_by_scale(flow: Flow, name: str) -> bool:
+    """Whether a value is another one times a constant, plus the same constant."""
+    added, scaled = flow.operands(name, ()), ()
+    for value in added if flow.maker(name, ()) == "Add" else ():
+        scaled = flow.operands(value, ()) if flow.maker(value, ()) == "Mul" else scaled
+    shifts, scales = ({flow.source(one) for one in names if one in flow.folded} for names in (added, scaled))
+    return not shifts.isdisjoint(scales)
 
 
 def _kernels_of_reduction(flow: Flow, operands: Sequence[str], place: int, made: int) -> Iterator[str]:
