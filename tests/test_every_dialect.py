@@ -385,7 +385,7 @@ ABILITIES = {
     "versioning": ("convert",),
     "loading": ("newest_version", "fit", "refused"),
     "fixing": ("work",),
-    "probing": ("FORM", "case_model", "declared", "nbytes", "model_bytes"),
+    "probing": ("FORM", "case_model", "counts", "declared", "nbytes", "model_bytes"),
     "declared": ("targets",),
     "tensor_files": ("SUFFIXES", "NAMED", "open_file", "check", "write"),
     "constant_files": ("SUFFIXES", "NAMED", "open_file"),

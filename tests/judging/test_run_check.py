@@ -35,6 +35,7 @@ from minuend.operators import codes
 from minuend.rewriting import verification
 from minuend.rewriting.fixing import fix
 from minuend.runtimes import targets
+from minuend.runtimes.model_runs import make_inputs
 from minuend.runtimes.reasons import (
     ProbeAgrees,
     RunAgrees,
@@ -620,3 +621,25 @@ def test_a_fixed_model_is_run_with_a_mask_of_zeros_and_ones() -> None:
     inputs, expected, _ = verification._expected(open_model(ATTENTION), (), 0, NONE)
     assert set(np.unique(inputs["mask"])) == {0, 1}
     assert not np.isnan(np.asarray(expected["y"])).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+@pytest.mark.parametrize("ir", [False, True])
+def test_made_inputs_by_which_a_loop_counts_are_small(dtype: str, ir: bool, tmp_path: Any) -> None:
+    """openvino takes a number below 0 for a loop without an end."""
+    import openvino
+
+    body = f"""b (int64 i, bool c, {dtype}[1] a) => (bool e, {dtype}[1] d) {{ d = Sub(a, k) e = Identity(c) }}"""
+    stored = f"<bool t = {{1}}, {dtype}[1] k = {{10}}, int64 one = {{1}}>"
+    source = f"""<ir_version: 8, opset_import: ["" : 18]> g (int64 n, {dtype}[1] x) => ({dtype}[1] y) {stored}
+        {{ m = Mul(n, one) y = Loop <body = {body}> (m, t, x) }}"""
+    model: Any = onnx.parser.parse_model(source)
+    if ir:
+        model = tmp_path / "model.xml"
+        openvino.save_model(openvino.Core().read_model(onnx.parser.parse_model(source).SerializeToString()), model)
+    opened = open_model(model)
+    assert all(0 <= make_inputs(opened, TYPES, turn, 5)["n"].item() <= 3 for turn in range(9))
+    if not ir:  # whose loops this package does not run
+        assert all(0 <= turn.inputs["n"].item() <= 3 for turn in run_check.turns(opened, None, NONE, {"int64": [-9]}))
+        assert not check(model, "openvino-cpu", run=True).trials[0].refused
+    assert bool(fix(model, "openvino-cpu").refused) is (ir or dtype == "int64")

@@ -168,7 +168,7 @@ def _of_known(model: Model, first: Turn, known: Mapping[str, Sequence[float]], a
     sizes = [array.size for array in first.inputs.values() if str(array.dtype) in known]
     pairs = max((len(numbers) ** 2 for numbers in known.values()), default=0)
     for turn in range(min(_MOST_TURNS, -(-pairs // max(1, min(sizes)))) if sizes else 0):
-        made = with_operands(first.inputs, known, turn, assumed)
+        made = with_operands(model, first.inputs, known, turn, assumed)
         yield Turn(made, KNOWN, TRACING.required(model.dialect).trace(model, made))
 
 

@@ -395,9 +395,8 @@ _WITH_SHIFT = (
 
 def _shifts_by_scale(flow: Flow, name: str) -> bool:
     """Whether a value is another one times a constant, plus the same constant."""
-    added, scaled = flow.operands(name, ()), ()
-    for value in added if flow.maker(name, ()) == "Add" else ():
-        scaled = flow.operands(value, ()) if flow.maker(value, ()) == "Mul" else scaled
+    added = flow.operands(name, ()) if flow.maker(name, ()) == "Add" else ()
+    scaled = [one for value in added if flow.maker(value, ()) == "Mul" for one in flow.operands(value, ())]
     shifts, scales = ({flow.source(one) for one in names if one in flow.folded} for names in (added, scaled))
     return not shifts.isdisjoint(scales)
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from minuend.core.shapes import Dim
+from minuend.models.flow import OF_SHAPES
 from minuend.names import Names
 from minuend.onnx.cases.graph_cases import build, graph_cases, many
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.call_counts import Calls
 from minuend.onnx.graphs.inference import infer_types
-from minuend.onnx.graphs.nesting import all_names
+from minuend.onnx.graphs.nesting import all_names, holders
 from minuend.onnx.graphs.scope import shape_of
 from minuend.onnx.graphs.walk import all_tensors
 from minuend.onnx.model import Model
@@ -23,7 +24,18 @@ from minuend.runtimes.probing import SIDES, Skip, is_constant, nodes, operands
 
 FORM = "onnx"
 
-__all__ = ["FORM", "GRAPH_TYPES", "build", "case_model", "declared", "graph_cases", "many", "model_bytes", "nbytes"]
+__all__ = [
+    "FORM",
+    "GRAPH_TYPES",
+    "build",
+    "case_model",
+    "counts",
+    "declared",
+    "graph_cases",
+    "many",
+    "model_bytes",
+    "nbytes",
+]
 
 GRAPH_TYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "int16", "uint16",
                "uint32", "uint64")  # fmt: skip
@@ -68,6 +80,20 @@ def declared(model: Model) -> Iterator[tuple[str, str, tuple[Dim, ...] | None]]:
         if kind is None or kind.name is None:
             raise Skip(f"the input {value.name!r} is no tensor of numbers")
         yield value.name, kind.name, shape_of(value.type)
+
+
+def counts(model: Model) -> Container[str]:
+    """Names of all values that what a Loop counts by is made of, shapes aside."""
+    nodes_ = [node for holder in holders(model.proto) for node in holder.node]
+    makers = {name: node for node in nodes_ for name in node.output}
+    waiting = [node.input[0] for node in nodes_ if node.op_type == "Loop" and node.input]
+    found = set[str]()
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            made = makers.get(name)
+            waiting += () if made is None or made.op_type in OF_SHAPES else made.input
+    return found
 
 
 def nbytes(model: Model) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from minuend.core.shapes import Shape
 from minuend.openvino.execution.running import input_names
 from minuend.openvino.ir.builder import Builder
 from minuend.openvino.ir.notation import dtype_of
-from minuend.openvino.ir.sections import Ref
+from minuend.openvino.ir.sections import Layer, Ref
 from minuend.openvino.model import Model
 from minuend.openvino.tensor import NARROW, Tensor
 from minuend.openvino.versions import SPELLINGS
@@ -31,6 +31,18 @@ def declared(model: Model) -> Iterator[tuple[str, str, Shape]]:
         if dtype is None:
             raise Skip(f"the input {name!r} is of {type_.element}")
         yield name, dtype, type_.shape
+
+
+def counts(model: Model) -> Container[str]:
+    """Names of the inputs that what a Loop counts by is made of, shapes aside."""
+    waiting = [loop.inputs[0].source for loop in model.section.of_type("Loop") if loop.inputs]
+    found = set[Layer]()
+    while waiting:
+        ref = waiting.pop()
+        if ref is not None and ref.layer not in found:
+            found.add(ref.layer)
+            waiting += () if ref.layer.type == "ShapeOf" else ref.layer.sources()
+    return {name for layer, names in input_names(model.section).items() if layer in found for name in names}
 
 
 def nbytes(model: Model) -> int:

@@ -62,7 +62,9 @@ def make_inputs(
     made: dict[str, np.ndarray[Any, Any]] = {}
     source = random.Random(f"minuend fix {turn}")
     total = 0
-    for name, dtype, dims in PROBING.required(model.dialect).declared(model):
+    probing = PROBING.required(model.dialect)
+    counts = probing.counts(model)
+    for name, dtype, dims in probing.declared(model):
         if dims is None:
             raise Skip(f"the rank of the input {name!r} is not known")
         shape = tuple(_dim(own, names, dim) for own in dims)
@@ -73,7 +75,10 @@ def make_inputs(
         total += count * (1 if element is None else element.itemsize)
         if total > _MOST_BYTES:
             raise Skip(f"its inputs take more than {_MOST_BYTES} bytes")
-        made[name] = _elements(element, count, WILD if dtype in touched else others, source).reshape(shape)
+        # Some runtimes take a number below 0 for a loop without an end; a large one takes as long as that.
+        rounds = name in counts and element is not None and element.is_integer
+        kind = SMALL if rounds else WILD if dtype in touched else others
+        made[name] = _elements(element, count, kind, source).reshape(shape)
         made[name] = assumed[name].fit(made[name]) if name in assumed else made[name]
     return made
 
@@ -94,18 +99,24 @@ def _only_nan(array: Array) -> bool:
 
 
 def with_operands(
-    made: Mapping[str, Array], known: Mapping[str, Sequence[float]], turn: int = 0, assumed: Assumptions = NONE
+    model: Model,
+    made: Mapping[str, Array],
+    known: Mapping[str, Sequence[float]],
+    turn: int = 0,
+    assumed: Assumptions = NONE,
 ) -> dict[str, Array]:
     """Return inputs whose elements are known numbers, so that over the first inputs each meets each.
 
     Args:
-        made: inputs. known: numbers of element types; an input of another type stays as it is.
+        model: the model; an input by which it counts stays as it is. made: inputs.
+        known: numbers of element types; an input of another type stays as it is.
         turn: which of them come first, where inputs have few elements. assumed: see :func:`make_inputs`.
     """
     found, place = dict(made), 0
+    counts = PROBING.required(model.dialect).counts(model)
     for name, array in made.items():
         row = of_numpy(array.dtype)
-        if row is None or not (numbers := known.get(row.name)):
+        if row is None or name in counts or not (numbers := known.get(row.name)):
             continue
         values = np.array(numbers).astype(row.memory)
         turned = (np.arange(array.size) + turn * array.size) // len(values) ** place % len(values)

@@ -7,7 +7,7 @@ share version, element type and constants; its inputs are named ``a0``, ``b0``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Protocol
 
 from minuend.errors import MinuendError
@@ -64,6 +64,9 @@ class Probing(Protocol[M_contra]):
         Raises:
             Skip: an input of another kind.
         """
+
+    def counts(self, model: M_contra, /) -> Container[str]:
+        """Return the names of the inputs by which a loop counts how often it goes round, and of others at most."""
 
     def nbytes(self, model: M_contra, /) -> int:
         """Bytes of a model's constants."""
