@@ -53,6 +53,11 @@ def tree(*names: str) -> Any:
     return xarray.DataTree.from_dict({"/": xarray.Dataset({name: ("x", [1.0]) for name in names})})
 
 
+def narrow_torch(value: int, name: str) -> Any:
+    library = module("torch")
+    return torch([value], "uint8").view(getattr(library, name))
+
+
 def announced(stored: str, told: str) -> Any:
     import dask
 
@@ -122,6 +127,7 @@ OPERANDS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "PyTorch: a NumPy array beside a tensor": lambda: (torch([5], "uint8"), np.uint8([5])),
     "PyTorch: complex, quantised, sparse": lambda: (torch([1], "complex64"), torch([1], "complex64")),
     "PyTorch: uint16, uint32, uint64, float8": lambda: (torch([5], "uint16"), torch([5], "uint16")),
+    "PyTorch: uint1, uint2, int2, uint4, int4": lambda: (narrow_torch(5, "uint4"), narrow_torch(7, "uint4")),
     "PyTorch: no elements here (meta, fake, DTensor, nested, masked)": lambda: (
         torch([1.0], "float32", device="meta"),
         torch([1.0], "float32", device="meta"),

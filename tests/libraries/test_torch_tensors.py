@@ -361,6 +361,39 @@ def test_nested_tensors_are_refused_as_such():
         mn.subtract(nested, nested)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+def test_a_nested_tensor_beside_another_layout_is_refused_as_such():
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    turned = torch.ones(2, 3).t()
+    for operands, name in (((turned, nested), "b"), ((nested, turned), "a")):
+        with pytest.raises(DTypeError, match=f"{name} is a nested tensor; expected a strided tensor"):
+            mn.subtract(*operands)
+
+
+NARROW = [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8) if hasattr(torch, f"{sign}int{bits}")]
+
+
+def narrow(name, values):
+    return torch.tensor(values, dtype=torch.uint8).view(getattr(torch, name))
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_integers_of_less_than_a_byte_wrap_in_their_own_type_or_are_refused(name):
+    """PyTorch hands their memory on as bytes; the difference was one of bytes."""
+    a, b = narrow(name, [3, 0, 1]), narrow(name, [5, 1, 1])
+    if name not in TYPES:
+        for operands in ((a, b), (a, 1), (a, narrow("uint8", [5, 1, 1]))):
+            with pytest.raises(DTypeError, match=f"element type '{name}' is not one that subtraction is defined for"):
+                mn.subtract(*operands)
+        return
+    found = mn.subtract(a, b)
+    assert found.dtype == getattr(torch, name)
+    mask = (1 << TYPES[name].bits) - 1
+    assert [int(one) & mask for one in found.view(torch.uint8)] == [-2 & mask, -1 & mask, 0]
+    with pytest.raises(DTypeError, match="nothing is promoted"):
+        mn.subtract(a, torch.ones(3, dtype=torch.uint8))
+
+
 def test_an_out_inside_a_transform_is_refused_for_that():
     with pytest.raises(ShapeError, match=r"out does not go with operands inside a transform of torch\.func"):
         torch.func.vmap(lambda x: mn.subtract(x, x, out=torch.zeros(2)))(torch.ones(3, 2))

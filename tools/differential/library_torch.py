@@ -31,8 +31,14 @@ NUMBERS = (
     "float8_e5m2",
     "float8_e8m0fnu",
 )
+NARROW = ("uint1", "uint2", "int2", "uint4", "int4")
+"""Integers of less than a byte: PyTorch makes and copies none, and hands their memory on as bytes."""
 GRADIENTS = ("float16", "bfloat16", "float32", "float64")
 OTHERS = (
+    "uint3",
+    "uint7",
+    "int1",
+    "int6",
     "bool",
     "complex64",
     "complex128",
@@ -114,7 +120,7 @@ def draw(source: random.Random) -> Case:
     b = source.choices(kinds, (16, 2, 1, 0.3, 1, 1, 0.5))[0]
     if not {a, b} & {"tensor", "parameter", "subclass"}:
         a = "tensor"
-    dtype = source.choice(NUMBERS) if source.random() < 0.9 else source.choice(OTHERS)
+    dtype = source.choice(NUMBERS) if source.random() < 0.9 else source.choice([*NARROW, *OTHERS])
     grads = source.random() < 0.4
     if grads or "parameter" in (a, b):
         dtype = source.choice(GRADIENTS)
@@ -127,7 +133,7 @@ def draw(source: random.Random) -> Case:
         a,
         b,
         dtype,
-        source.choice([*NUMBERS, *OTHERS]) if source.random() < 0.04 else "",
+        source.choice([*NUMBERS, *NARROW, *OTHERS]) if source.random() < 0.04 else "",
         shape,
         second,
         (source.choice(VIEWS), source.choice(VIEWS)),
@@ -163,7 +169,10 @@ def tensor(case: Case, which: int) -> Any:
     if dtype in OTHERS:
         return _other(dtype, shape)
     rng = np.random.default_rng(case.seed + which)
-    made = _viewed(case.views[which], _elements(dtype, shape, rng), dtype, rng)
+    if dtype in NARROW:
+        made = _viewed(case.views[which], _elements("uint8", shape, rng), "uint8", rng).view(getattr(torch, dtype))
+    else:
+        made = _viewed(case.views[which], _elements(dtype, shape, rng), dtype, rng)
     if kind == "subclass":
         made = made.as_subclass(_reading())
     if kind == "parameter":
@@ -249,6 +258,14 @@ def _other(dtype: str, shape: tuple[int, ...]) -> Any:
         from torch.masked import masked_tensor
 
         return masked_tensor(torch.ones(3), torch.tensor([True, False, True]))
+    return _zeros(shape, dtype)
+
+
+def _zeros(shape: tuple[int, ...], dtype: str) -> Any:
+    import torch
+
+    if "int" in dtype and values.bits(dtype) < 8:
+        return torch.zeros(shape, dtype=torch.uint8).view(getattr(torch, dtype))
     return torch.zeros(shape, dtype=getattr(torch, dtype))
 
 
@@ -314,12 +331,12 @@ def _out(case: Case, a: Any, b: Any) -> Any:
         shape = torch.broadcast_shapes(*(getattr(one, "shape", ()) for one in (a, b)))
     except RuntimeError:
         shape = case.shape
-    name = case.dtype if case.dtype in NUMBERS else "float32"
+    name = case.dtype if case.dtype in NUMBERS + NARROW else "float32"
     to = values.wide(name) if case.policy == "widen" and name in values.INTEGERS else name
     if case.out == "other type":
         to = "int32" if to != "int32" else "float32"
-    made = torch.zeros((*shape, 2) if case.out == "other shape" else shape, dtype=getattr(torch, to))
-    return made.float().requires_grad_() if case.out == "needs grad" else made
+    made = _zeros((*shape, 2) if case.out == "other shape" else tuple(shape), to)
+    return torch.zeros(made.shape, requires_grad=True) if case.out == "needs grad" else made
 
 
 def refusal(case: Case, a: Any, b: Any, out: Any) -> str:
@@ -375,7 +392,9 @@ def _array(one: Any, name: str) -> Any:
 
     if not isinstance(one, torch.Tensor):
         return values.operand(name, one) if type(one) in (int, float) else np.asarray(one)
-    plain = one.detach().as_subclass(torch.Tensor).resolve_neg().clone(memory_format=torch.contiguous_format)
+    plain = one.detach().as_subclass(torch.Tensor).resolve_neg()
+    plain = plain.view(torch.uint8) if name in NARROW else plain
+    plain = plain.clone(memory_format=torch.contiguous_format)
     if not plain.numel():
         return np.zeros(plain.shape, values.dtype_of(name))
     found = plain.flatten().view(torch.uint8).numpy().tobytes()

@@ -129,15 +129,18 @@ def _quick(a: torch.Tensor, b: torch.Tensor, overflow: Overflow) -> torch.Tensor
         return None
     if _modes() or _is_traced():
         return None
+    if a.dtype not in _PLAIN or b.dtype not in _PLAIN:  # PyTorch hands integers of less than a byte on as bytes
+        return None
     if _EXCHANGE is not None and overflow in POLICIES:
         found: torch.Tensor | None = _native.exchanged("subtract", _EXCHANGE, a, b, None, overflow)
         if found is not None:
             return found
-        alike = a.is_cpu and a.dtype is b.dtype and a.dtype in _PLAIN and a.layout is b.layout is torch.strided
+        alike = a.is_cpu and a.dtype is b.dtype and a.layout is b.layout is torch.strided
+        alike = alike and not a.is_nested and not b.is_nested
         own = _laid_out(a, b, overflow) if alike else None
         if own is not None and _native.exchanged("subtract", _EXCHANGE, a, b, own, overflow) is not None:
             return own
-    if a.dtype not in _PLAIN or b.dtype not in _PLAIN or _is_functional(a) or _is_functional(b):
+    if _is_functional(a) or _is_functional(b):
         return None
     try:  # numpy() refuses what holds no strided memory of the CPU
         x, y = a.numpy(), b.numpy()
