@@ -197,6 +197,13 @@ def test_a_class_of_polars_gives_itself(pl):
         assert found.equals(want)
 
 
+def test_a_polars_frame_without_columns_keeps_the_height_that_polars_keeps(pl):
+    rows = pl.DataFrame({"a": [1, 2, 3]}).drop("a")
+    assert rows.height == 3
+    assert [mn.subtract(rows, 1).shape, mn.subtract(1, rows).shape] == [(rows - 1).shape] * 2 == [(3, 0)] * 2
+    assert mn.subtract(rows, rows).shape == (rows - rows).shape
+
+
 def test_what_polars_computes_later_is_refused_as_that(pl):
     with pytest.raises(DTypeError, match=r"a is a polars\..*; expected a Polars Series or DataFrame: x\.collect\(\)"):
         mn.subtract(pl.LazyFrame({"n": [1]}), 1)

@@ -160,7 +160,7 @@ def operand(case: Case, which: int) -> Any:
         columns = columns[::-1]
     if which and case.columns == "names":
         columns = [one.alias(f"d{i}") for i, one in enumerate(columns)]
-    made = pl.DataFrame(columns)
+    made = pl.DataFrame(columns) if columns else pl.DataFrame({"dropped": [0] * rows}).drop("dropped")
     if kind == "lazy":
         return made.lazy()
     return _classes()[1](made) if case.classes[which] else made
@@ -229,7 +229,7 @@ def _polars_has(case: Case) -> bool:
 
 
 def _theirs(case: Case, a: Any, b: Any) -> Any:
-    return a - b if _polars_has(case) else b - b
+    return a - b if _polars_has(case) else b - 0
 
 
 def _pairs(a: Any, b: Any) -> list[tuple[str, Any, Any]]:

@@ -34,7 +34,8 @@ def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
             raise ShapeError("columns", "a and b have other columns or lengths; expected the same names in one order")
     parts = [[one[name] if isinstance(one, pl.DataFrame) else one for one in (a, b)] for name in first.columns]
     found = [_series(name, x, y, overflow) for name, (x, y) in zip(first.columns, parts, strict=True)]
-    return _as_class(first, pl.DataFrame(found))
+    # Beside a number Polars keeps the height of a frame without columns.
+    return _as_class(first, pl.DataFrame(found) if frames[1:] else first.with_columns(found))
 
 
 def _as_class(first: pl.Series | pl.DataFrame, found: pl.Series | pl.DataFrame) -> pl.Series | pl.DataFrame:
