@@ -182,6 +182,26 @@ def test_zarr_arrays_are_read(tmp_path):
         mn.subtract(a, a, out=a)
 
 
+def test_what_zarr_has_beside_arrays_is_refused(tmp_path):
+    """A group was looked up again and again, until Python's stack ended."""
+    zarr = pytest.importorskip("zarr")
+    group = zarr.group(tmp_path / "g.zarr")
+    a = group.create_array("a", data=np.arange(3))
+    for operands, name in (
+        ((group, 1), "a"),
+        ((a, group), "b"),
+        ((np.arange(3), group), "b"),
+        ((a._async_array, 1), "a"),
+    ):
+        with pytest.raises(
+            DTypeError, match=rf"{name} is a zarr\.core\.\w+\.\w+( beside|;).*x\[\.\.\.\] reads a zarr\.Array"
+        ):
+            mn.subtract(*operands)
+    with pytest.raises(DTypeError, match=r"out is a zarr\.core\.group\.Group beside"):
+        mn.subtract(a, 1, out=group)
+    assert mn.subtract(a, np.int64(1)).tolist() == mn.subtract(a, np.ones(3, np.int64)).tolist() == [-1, 0, 1]
+
+
 # ---- JAX --------------------------------------------------------------------------------------------------------
 
 
@@ -315,6 +335,38 @@ def test_what_speaks_dlpack_is_read_in_place():
     assert mn.subtract(a, 1).tolist() == [4, 199]
     with pytest.raises(DTypeError, match="a does not hand its memory to NumPy: it lies on another device"):
         mn.subtract(Elsewhere(np.ones(1)), 1.0)
+    with pytest.raises(DTypeError, match="b does not hand its memory to NumPy: DT_INT4 is not supported by dlpack"):
+        mn.subtract(1, Unusual(np.ones(1)))
+
+
+class Unusual(Exchanged):
+    """One whose library has errors of its own, as TensorFlow has."""
+
+    def __dlpack__(self, **how):
+        class InvalidArgumentError(Exception):
+            pass
+
+        raise InvalidArgumentError("DT_INT4 is not supported by dlpack")
+
+
+class Text(Exchanged):
+    """One of texts, whose library ends the process when it is asked for their memory, as TensorFlow's does."""
+
+    class dtype:  # noqa: N801 - as arrays name it
+        name = "string"
+
+    def __dlpack__(self, **how):
+        raise AssertionError("the memory of texts was asked for")
+
+
+def test_the_memory_of_what_is_no_number_is_not_asked_for():
+    for operands, name in (
+        ((Text(np.ones(1)), 1.0), "a"),
+        ((Text(np.ones(1)), Text(np.ones(1))), "a"),
+        ((1, Text(0)), "b"),
+    ):
+        with pytest.raises(DTypeError, match=f"{name}: element type 'string': subtraction is not defined for strings"):
+            mn.subtract(*operands)
 
 
 def test_a_library_with_a_namespace_gets_an_array_of_its_own():

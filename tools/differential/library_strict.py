@@ -15,12 +15,14 @@ from differential.surface import Difference, Surface
 
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 OTHERS = ("bool", "complex64", "complex128")
+NO_ARRAYS = ("list", "group", "text", "strange")
 VIEWS = ("plain", "transposed", "strided", "reversed", "expanded")
 
 
 @dataclass(frozen=True)
 class Case:
-    """Two operands: ``array``, ``number`` or ``float`` (of Python), ``scalar`` or ``numpy`` (of NumPy), ``list``.
+    """Two operands: ``array``, ``number`` or ``float`` (of Python), ``scalar`` or ``numpy`` (of NumPy), ``list``,
+    ``group`` (of zarr), ``text`` (an array whose memory must not be asked for), ``strange`` (one of another error).
 
     Attributes:
         other: b's type, ``""`` for a's. devices: "1", "2" or "" for the CPU, of either.
@@ -42,9 +44,10 @@ class Case:
 
 def draw(source: random.Random) -> Case:
     """Draw two operands, mostly such as can be subtracted."""
-    kinds = ("array", "number", "float", "scalar", "numpy", "list")
-    a = source.choices(kinds, (12, 1, 0.5, 0.5, 0.3, 0.2))[0]
-    b = source.choices(kinds, (10, 2, 0.5, 0.5, 0.3, 0.2))[0] if a == "array" else "array"
+    kinds = ("array", "number", "float", "scalar", "numpy", *NO_ARRAYS)
+    a = source.choices(kinds, (12, 1, 0.5, 0.5, 0.3, *[0.1] * len(NO_ARRAYS)))[0]
+    b = source.choices(kinds, (10, 2, 0.5, 0.5, 0.3, *[0.1] * len(NO_ARRAYS)))[0] if a == "array" else "array"
+    b = "number" if a in NO_ARRAYS and source.random() < 0.5 else b
     shape = tuple(source.choice([0, 1, 2, 3, 4]) for _ in range(source.choice([0, 1, 2, 2, 3])))
     second = tuple(1 if source.random() < 0.2 else n for n in shape)
     second = second[source.randrange(len(second) + 1) :] if source.random() < 0.2 else second
@@ -75,12 +78,38 @@ def operand(case: Case, which: int) -> Any:
         return case.number if kind == "number" else case.number + 0.5
     if kind == "list":
         return [1, 2]
+    if kind == "group":
+        import zarr
+
+        return zarr.group()
+    if kind in ("text", "strange"):
+        return _Unread("string" if kind == "text" else "float32")
     if kind in ("scalar", "numpy"):
         made = np.ones(shape if kind == "numpy" else (), dtype if dtype in NUMBERS else "float64")
         return made if kind == "numpy" else made[()]
     return _viewed(
         case.views[which], xp.asarray(_elements(dtype, shape, case.seed + which), device=_device(case, which))
     )
+
+
+@dataclass(frozen=True)
+class _Type:
+    name: str
+
+
+class _Unread:
+    """An array of another library that does not hand its memory on; of texts it ends the process when it is asked."""
+
+    def __init__(self, name: str) -> None:
+        self.dtype = _Type(name)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **how: Any) -> Any:
+        if self.dtype.name == "string":
+            raise SystemExit("the memory of texts was asked for")
+        raise LookupError("no memory is handed on")
 
 
 def _device(case: Case, which: int) -> Any:
@@ -139,7 +168,9 @@ def refusal(case: Case, a: Any, b: Any) -> str:
     """Why a call has to be refused; nothing where it has not."""
     if case.out:
         return "out"
-    if any(isinstance(one, list) or (isinstance(one, np.ndarray) and one.ndim) for one in (a, b)):
+    if {case.a, case.b} & set(NO_ARRAYS):
+        return "no array of numbers"
+    if any(isinstance(one, np.ndarray) and one.ndim for one in (a, b)):
         return "another kind of object beside an array"
     arrays = [one for one in (a, b) if _is_array(one)]
     if len({str(one.device) for one in arrays}) > 1:

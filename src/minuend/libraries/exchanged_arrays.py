@@ -6,8 +6,9 @@ import numpy as np
 
 from minuend.arrays import functions
 from minuend.arrays.libraries import exchanges, no_out, only_of
+from minuend.core import elements
 from minuend.core.policies import Overflow
-from minuend.errors import DTypeError
+from minuend.errors import DTypeError, listed
 
 
 def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
@@ -35,7 +36,10 @@ def subtract(a: object, b: object, out: object, overflow: Overflow) -> object:
 def _seen(operand: object, name: str) -> object:
     if not exchanges(operand):
         return operand
+    stated = getattr(getattr(operand, "dtype", None), "name", None)
+    if isinstance(stated, str) and stated not in elements.TYPES:  # TensorFlow ends the process over a text's memory
+        raise DTypeError("types", f"{name}: {elements.refusal(stated)}; expected {listed(elements.TYPES)}")
     try:
         return np.from_dlpack(operand)
-    except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # of its library's own kinds, too
         raise DTypeError("types", f"{name} does not hand its memory to NumPy: {error}") from None
