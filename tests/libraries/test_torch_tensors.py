@@ -140,6 +140,31 @@ def same_rank(minus, a, b):
     return torch.func.vmap(minus)(a, b) if a.shape == b.shape else torch.func.vmap(minus, (0, None))(a, b)
 
 
+def twice_forward(minus, a, b):
+    """The second derivative along one direction, by forward mode both times."""
+
+    def first(x):
+        return torch.func.jvp(lambda y: minus(y**3, y * b), (x,), (torch.ones_like(x),))[1]
+
+    return torch.func.jvp(first, (a,), (torch.ones_like(a),))[1]
+
+
+def forward_of_tangents(minus, a, b):
+    """The tangent stands for a variable of the outer function, too."""
+
+    def first(x, y):
+        return torch.func.jvp(lambda z: minus(z * y, z), (x,), (x * y.sum(),))[1]
+
+    return torch.func.jvp(first, (a, b), (torch.ones_like(a), torch.full_like(b, 3)))[1]
+
+
+def tangent_that_requires_grad(minus, a, b):
+    tangent = torch.full_like(a, 2).requires_grad_()
+    with torch.enable_grad(), torch.autograd.forward_ad.dual_level():
+        found = torch.autograd.forward_ad.unpack_dual(minus(torch.autograd.forward_ad.make_dual(a, tangent), b))
+        return torch.autograd.grad((found.tangent**2).sum(), tangent)[0]
+
+
 TRANSFORMS = {
     "forward mode": dual,
     "jvp": lambda minus, a, b: torch.func.jvp(minus, (a, b), (torch.ones_like(a), torch.full_like(b, 3)))[1],
@@ -152,6 +177,11 @@ TRANSFORMS = {
     "jacrev": lambda minus, a, b: torch.func.jacrev(minus)(a, b),
     "jacfwd": lambda minus, a, b: torch.func.jacfwd(minus, 1)(a, b),
     "hessian": lambda minus, a, b: torch.func.hessian(loss(minus))(a, b),
+    "jvp in jvp": twice_forward,
+    "jvp in jvp, with a tangent of the outer one": forward_of_tangents,
+    "jacfwd in jacfwd": lambda minus, a, b: torch.func.jacfwd(torch.func.jacfwd(lambda x: minus(x**3, b).sum()))(a),
+    "jvp in grad": lambda minus, a, b: torch.func.grad(lambda x: twice_forward(minus, x, b).sum())(a),
+    "a tangent that requires grad": tangent_that_requires_grad,
 }
 
 

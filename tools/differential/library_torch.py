@@ -82,6 +82,9 @@ TRANSFORMS = (
     "vmap grad",
     "vmap of one",
     "vmap in vmap",
+    "jvp in jvp",
+    "jacfwd in jacfwd",
+    "jvp in grad",
 )
 RECORDERS = ("jit.trace", "make_fx", "functionalize")
 VMAPS = ("vmap", "vmap of one", "vmap in vmap")
@@ -541,6 +544,18 @@ def _inside(  # noqa: PLR0912 - a transform after the other
         return list(vmap(grad(total, (0, 1)))(a, b))
     if kind == "jvp":
         return list(jvp(minus, (a, b), (torch.ones_like(a), torch.full_like(b, 3))))
+    if kind in ("jvp in jvp", "jvp in grad"):
+
+        def along(x: Any) -> Any:
+            return jvp(lambda z: minus(z * x * z, b * z), (x,), (x * x,))[1]
+
+        return (
+            list(jvp(along, (a,), (torch.ones_like(a),)))
+            if kind == "jvp in jvp"
+            else [grad(lambda x: along(x).sum())(a)]
+        )
+    if kind == "jacfwd in jacfwd":
+        return [jacfwd(jacfwd(lambda x: minus(x**3, b * x).sum()))(a)]
     if kind == "vjp":
         found, back = vjp(minus, a, b)
         return [found, *back(torch.ones_like(found))]

@@ -5,6 +5,7 @@ On another device PyTorch itself computes them there, see :mod:`minuend.librarie
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -38,6 +39,9 @@ _transform = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: True
 
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
 """How many modes of ``__torch_dispatch__`` are running; PyTorch has no public name for it."""
+
+_forward_mode = getattr(forward_ad, "_set_fwd_grad_enabled", lambda on: contextlib.nullcontext())
+"""Turns forward mode on or off; PyTorch has no public name for it."""
 
 _is_functional = getattr(torch, "_is_functional_tensor", lambda tensor: False)
 """Whether a tensor stands for another one, whose memory it has not; PyTorch has no public name for it."""
@@ -234,8 +238,9 @@ class _Subtract(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def jvp(ctx: Any, a: Any, b: Any, _: None) -> torch.Tensor:
-        tangent = -b if a is None else a if b is None else a - b
-        return tangent.expand(ctx.shape).contiguous()
+        with _forward_mode(True):  # which PyTorch turns off here, so that a jvp around this one would see constants
+            tangent = -b if a is None else a if b is None else a - b
+            return tangent.expand(ctx.shape).contiguous()
 
     @staticmethod
     def vmap(
