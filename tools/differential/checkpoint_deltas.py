@@ -22,7 +22,7 @@ import numpy as np
 
 from differential.subtracting import BLOCKS, STYLES, Array, drawn, same, weighted
 from differential.surface import Difference, Surface
-from differential.tensors_files import LACKED, NAMES, TEXTS, TORCHES, made, write
+from differential.tensors_files import LACKED, NAMES, SPELLINGS, TEXTS, TORCHES, made, respelled, write
 
 CHANGES = ("same", "few", "all", "signs", "grown", "fewer rows", "flat", "other type", "removed", "added")
 """What becomes of a tensor from BASE to TUNED; ``signs``: the highest bit of each byte changes."""
@@ -67,6 +67,7 @@ class Case:
     command: bool = False
     damage: str = ""
     kind: str = ""
+    spelling: str = ""
 
 
 def draw(source: random.Random) -> Case:
@@ -99,6 +100,7 @@ def draw(source: random.Random) -> Case:
             by_index=(False, True),
             block=BLOCKS,
             level=(1, 3, 3, 22),
+            spelling=SPELLINGS,
         ),
     )
 
@@ -180,6 +182,8 @@ def _compared(case: Case, folder: Path, refusals: tuple[type[Exception], ...]) -
     one, other = checkpoints(case)
     base = write(folder, "base", one, case.writer, TEXTS[case.text], case.shards if one else 0, case.by_index)
     tuned = write(folder, "tuned", other, case.writer, TEXTS[case.text_b], case.shards_b if other else 0, case.by_index)
+    for path in (base, tuned):
+        respelled(path, case.spelling)
     delta = folder / "d.safetensors"
     if case.kind:
         return _no_checkpoint(case, folder, base, refusals)

@@ -47,6 +47,8 @@ TEXTS: tuple[dict[str, str], ...] = (
     {"Größe": "ä\n\"'\\", "": "", "日": "本"},
     {"long": "x" * 3000},
 )
+SPELLINGS = ("", "", "", "null", "spaces", "order", "ascii", "unaligned")
+"""How a header is written that says the same."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Case:
     overflow: str = "wrap"
     block: int = 0
     broken: str = ""
+    spelling: str = ""
 
 
 def draw(source: random.Random) -> Case:
@@ -115,6 +118,7 @@ def draw(source: random.Random) -> Case:
             common=(False, False, True),
             overflow=POLICIES,
             block=BLOCKS,
+            spelling=SPELLINGS,
         ),
     )
 
@@ -124,6 +128,7 @@ def compare(case: Case, folder: Path) -> str:
     a, b = tensors(case, 1), tensors(case, 2)
     one = write(folder, "a", a, case.writer, TEXTS[case.text], case.shards, case.by_index)
     other = write(folder, "b", b, case.writer_b, TEXTS[case.text_b], case.shards_b, case.by_index)
+    respelled(other, case.spelling)
     if case.broken and a:
         damage(one, case)
     single = case.select and bool(a) and next(iter(a)) != ""  # as if it had none: its difference is called "difference"
@@ -228,6 +233,25 @@ def write(
     named = home / "model.safetensors.index.json"
     named.write_text(json.dumps({"metadata": {"total_size": size}, "weight_map": index}), encoding="utf-8")
     return str(named if by_index else home)
+
+
+def respelled(path: str, how: str) -> None:
+    """Write the header of a file, or of all shards of a folder, in other words that say the same."""
+    home = Path(path)
+    files = (
+        [home] if home.name.endswith(".safetensors") else (home if home.is_dir() else home.parent).glob("*.safetensors")
+    )
+    for file in files if how else ():
+        raw = file.read_bytes()
+        end = 8 + int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8:end])
+        if how == "null":
+            header.setdefault("__metadata__", None)
+        if how == "order":
+            header = dict(reversed(header.items()))
+        text = json.dumps(header, ensure_ascii=how == "ascii", indent=3 if how == "spaces" else None).encode()
+        text += b"" if how == "unaligned" else b" " * (-len(text) % 8)
+        file.write_bytes(len(text).to_bytes(8, "little") + text + raw[end:])
 
 
 def damage(path: str, case: Case) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from minuend import errors
@@ -56,6 +57,17 @@ def test_the_bytes_are_the_packages_own(tmp_path: Path) -> None:
     results = [Result.of(n, TYPES[t.dtype.name], t) for n, t in tensors.items()]
     write_tensors(str(tmp_path / "ours.safetensors"), results)
     assert (tmp_path / "ours.safetensors").read_bytes() == (tmp_path / "theirs.safetensors").read_bytes()
+
+
+def test_no_metadata_may_be_written_as_null(tmp_path):
+    """The package reads it so."""
+    path = tmp_path / "x.safetensors"
+    text = b'{"__metadata__": null, "x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}'
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"\5")
+    with safe_open(path, "numpy") as theirs:
+        assert (list(theirs.keys()), theirs.metadata()) == (["x"], None)
+    found = open_tensors(str(path))
+    assert (list(found), found.metadata) == (["x"], {})
 
 
 @pytest.mark.parametrize(

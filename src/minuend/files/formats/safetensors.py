@@ -145,7 +145,8 @@ def _header(source: Source, path: str) -> tuple[int, dict[str, object], dict[str
         raise FileFormatError(
             f"{path} has a header that is a JSON {type(header).__name__}; expected an object of tensors"
         )
-    metadata = header.pop(_METADATA, {})
+    metadata = header.pop(_METADATA, None)
+    metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise FileFormatError(f"{path} has a {_METADATA} that is not all text; expected names and strings")
     return 8 + length, header, metadata
