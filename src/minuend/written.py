@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
+import sys
 from collections.abc import Iterable, Iterator
 
 _announced: list[list[tuple[str, int, int]]] = []
@@ -15,6 +17,9 @@ _announced: list[list[tuple[str, int, int]]] = []
 
 _replaced: list[str] = []
 """Outputs at which something stood, until a report says so."""
+
+_streamed: list[int] = []
+"""What went to standard output itself, by the numbers of its open files."""
 
 
 @contextlib.contextmanager
@@ -26,6 +31,7 @@ def remembered() -> Iterator[None]:
     finally:
         _announced.pop()
         _replaced.clear()
+        _streamed.clear()
 
 
 def announce(part: str, output: str) -> None:
@@ -47,6 +53,19 @@ def note_replaced(output: str) -> None:
     """Note that something stands at an output, which is about to be replaced."""
     if _announced and output not in _replaced:
         _replaced.append(output)
+
+
+def note_stream(descriptor: int) -> None:
+    """Note that an output is written through an open file, which may be what standard output leads to."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # it may lead nowhere
+        mine, common = (os.fstat(one) for one in (descriptor, sys.stdout.fileno()))
+        if _announced and os.path.samestat(mine, common) and not stat.S_ISCHR(mine.st_mode):
+            _streamed.append(descriptor)
+
+
+def is_output_on_standard_output() -> bool:
+    """Whether an output went to standard output, where a report would spoil it."""
+    return bool(_streamed)
 
 
 def take_replaced() -> list[str]:

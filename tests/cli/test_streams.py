@@ -108,3 +108,23 @@ def test_what_libraries_log_and_warn_of_stays_off_standard_error(tmp_path: Path)
         assert finished.returncode == 0
         assert "a log" not in finished.stderr
         assert told in finished.stderr if told else finished.stderr == ""
+
+
+@pytest.mark.parametrize("into", [" > o.bin", " | cat > o.bin"])
+@pytest.mark.parametrize("told", ["", " --json"])
+def test_what_goes_to_standard_output_is_the_output_alone(into: str, told: str) -> None:
+    """The report stood behind it, so that what was piped on was no file of its format."""
+    os.symlink("/dev/stdout", "link.npy")
+    status, _, _ = shell("minuend sub a.npy a.npy -o o.npy")
+    assert status == 0
+    status, out, err = shell(f"set -o pipefail; minuend sub a.npy a.npy -o link.npy{told}{into}")
+    assert (status, out) == (0, "")
+    assert Path("o.bin").read_bytes() == Path("o.npy").read_bytes()
+    assert ('"tool"' if told else "a.npy − a.npy → link.npy") in err
+
+
+def test_a_report_stays_on_standard_output_beside_another_stream() -> None:
+    os.symlink("/dev/null", "n.npy")
+    status, out, err = shell("minuend sub a.npy a.npy -o n.npy")
+    assert (status, err) == (0, "")
+    assert "a.npy − a.npy → n.npy" in out

@@ -13,7 +13,7 @@ import click
 from minuend.cli.about import tool
 from minuend.errors import escaped, listed, readable
 from minuend.plain import as_json
-from minuend.written import take_replaced
+from minuend.written import is_output_on_standard_output, take_replaced
 
 if TYPE_CHECKING:
     from minuend.cli.pages.layout import Page
@@ -32,7 +32,7 @@ def show_json(data: Mapping[str, object]) -> None:
     """
     found = take_replaced()
     replaced = {"replaced": found} if found else {}
-    click.echo(as_json({"version": 1, "tool": tool(), **data, **replaced}), nl=False)
+    click.echo(as_json({"version": 1, "tool": tool(), **data, **replaced}), _page_stream(), nl=False)
 
 
 def show(shown: Page) -> None:
@@ -42,10 +42,16 @@ def show(shown: Page) -> None:
     shown = [*shown, *_replaced()]
     if SETTINGS.get("quiet"):
         return
-    wide = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    stream = _page_stream()
+    wide = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     width = max(NARROWEST, shutil.get_terminal_size().columns) if wide else WIDTH
-    colour = _coloured(sys.stdout)
-    click.echo(text(shown, width, colour=colour), nl=False, color=colour)
+    colour = _coloured(stream)
+    click.echo(text(shown, width, colour=colour), stream, nl=False, color=colour)
+
+
+def _page_stream() -> TextIO:
+    """Standard output, but where the output itself went there: standard error."""
+    return sys.stderr if is_output_on_standard_output() else sys.stdout
 
 
 def _coloured(stream: TextIO) -> bool:
@@ -78,7 +84,7 @@ def show_lines(lines: Iterable[str]) -> None:
     """Print lines, however long they are."""
     for line in (*lines, *_replaced()):
         if not SETTINGS.get("quiet"):
-            click.echo(escaped(line))
+            click.echo(escaped(line), _page_stream())
 
 
 def _replaced() -> list[str]:
