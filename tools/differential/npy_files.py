@@ -42,7 +42,7 @@ OPERANDS = ("same", "number", "one", "row", "column", "longer", "other size", "o
 
 @dataclass(frozen=True)
 class Case:
-    """Two files of arrays; fields that end in ``_b`` are of the second."""
+    """Two files of arrays; fields that end in ``_b`` are of the second, which is an archive of none where ``bare``."""
 
     seed: int = 0
     dtype: str = "int32"
@@ -68,6 +68,7 @@ class Case:
     select: bool = False
     common: bool = False
     broken: str = ""
+    bare: bool = False
 
 
 def draw(source: random.Random) -> Case:
@@ -92,6 +93,7 @@ def draw(source: random.Random) -> Case:
         names_b=names if source.random() < 0.8 else tuple(source.sample(NAMES, source.choice((1, 2)))),
         broken=weighted(source, {"": 80, "cut": 1, "longer": 1, "empty": 1, "magic": 1}),
         common="npz" in how and "npz" in how_b and source.random() < 0.4,
+        bare="npz" in how and "npz" in how_b and source.random() < 0.03,
         **drawn(
             source,
             style=STYLES,
@@ -114,13 +116,14 @@ def compare(case: Case, folder: Path) -> str:
     names, names_b = case.names or ("x",), case.names_b or ("x",)
     a = arrays(case, case.dtype, case.shape, names, case.style, case.order, case.layout, 1)
     b = arrays(case, case.dtype_b or case.dtype, shape_b(case), names_b, case.style_b, case.order_b, case.layout_b, 2)
+    b = {} if case.bare and case.how_b[:3] == "npz" else b
     one = write(folder / f"a.{case.how[:3] if case.how != 'memmap' else 'npy'}", a, case.how, case.version)
     other = write(folder / f"b.{case.how_b[:3] if case.how_b != 'memmap' else 'npy'}", b, case.how_b, case.version_b)
     damage(one, case.broken, case.seed)
     out = folder / f"c.{case.out}"
     x, y = ({"": next(iter(s.values()))} if h in ("npy", "memmap") else s for s, h in ((a, case.how), (b, case.how_b)))
     named = [str(one), str(other)]
-    if case.select:
+    if case.select and not case.bare:
         if "" not in x:
             named[0] += f"::{names[0]}"
             x = {"": x[names[0]]}

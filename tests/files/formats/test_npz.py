@@ -29,6 +29,13 @@ def test_members_that_numpy_saved_are_read(tmp_path: Path, save: object) -> None
         assert (read.dtype, read.shape, read.tobytes()) == (expected.dtype, expected.shape, expected.tobytes())
 
 
+def test_an_archive_without_arrays_holds_none(tmp_path: Path) -> None:
+    """NumPy writes and reads such; it was called damaged."""
+    path = tmp_path / "x.npz"
+    np.savez(path)
+    assert list(np.load(path)) == list(open_tensors(str(path))) == []
+
+
 def test_one_member_is_selected_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     np.savez(path, x=X, y=Y)

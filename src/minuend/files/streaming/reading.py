@@ -7,6 +7,7 @@ with the file's name. A file that is changed in place while it is read, at the s
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import io
 import os
@@ -200,6 +201,8 @@ class Stream(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}[whence]
         if start + offset < 0:
+            if whence == os.SEEK_END:  # as files do: readers of archives look for what may lie before the end of one
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
             raise ValueError(f"there is no byte {start + offset} of a file")
         self._at = start + offset
         return self._at
