@@ -44,7 +44,7 @@ class Reason(Enum):
     OTHER_KIND = "DTypeError", r"^[ab] is a .* beside a dask\.array\.Array; nothing is converted"
     BLOCKS = "DTypeError", r"^[ab] is a dask\.array\.Array of .* blocks, which are no arrays"
     OWN_UFUNC = "DTypeError", r"^[ab] is a \S+, whose own __array_ufunc__ carries more than its numbers"
-    NO_ARRAY = "DTypeError", r"^[ab] is a .*; expected a NumPy array"
+    NO_ARRAY = "DTypeError", r"^[ab] is a .*; expected a (NumPy array|dask\.array\.Array)"
     FLOAT = "DTypeError", r"^the Python float \S+ has no place in "
     INT = "ScalarRangeError", r"^the Python int \S+ does not fit "
     NUMBER = "DTypeError", r"^the Python "
