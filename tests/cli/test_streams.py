@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and devices as POSIX has them")
 
@@ -128,3 +129,45 @@ def test_a_report_stays_on_standard_output_beside_another_stream() -> None:
     status, out, err = shell("minuend sub a.npy a.npy -o n.npy")
     assert (status, err) == (0, "")
     assert "a.npy − a.npy → n.npy" in out
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "safetensors", "png", "pb"])
+@pytest.mark.parametrize("into", ["> o.bin", ">> o.bin"])
+def test_what_goes_behind_something_in_an_open_file_is_whole(suffix: str, into: str) -> None:
+    """An archive went back to its members' headers, which it put at other places of a file that is only added to."""
+    np.save("a.npy", np.zeros((2, 3), np.uint8))
+    os.symlink("/dev/stdout", f"link.{suffix}")
+    status, _, _ = shell(
+        f"minuend sub a.npy a.npy -o o.{suffix}; minuend sub a.npy a.npy -o link.{suffix} | cat > piped"
+    )
+    assert status == 0
+    status, _, _ = shell(
+        f"printf first > o.bin; (exec {into}; printf second; minuend sub a.npy a.npy -o link.{suffix})"
+    )
+    assert status == 0
+    start = b"firstsecond" if into[:2] == ">>" else b"second"
+    assert Path("o.bin").read_bytes() == start + Path("piped").read_bytes()
+    if suffix == "npz":
+        assert [array.tolist() for array in np.load("piped").values()] == [[[0] * 3] * 2]
+
+
+@pytest.mark.parametrize("into", ["| cat > o.bin", "> o.bin", ">> o.bin"])
+def test_what_is_written_at_many_places_does_not_go_into_an_open_file(into: str) -> None:
+    """A delta's header stood at the beginning of the file, or at its end, and a TIFF ended in a defect."""
+    save_file({"x": np.zeros(3, np.float32)}, "b.safetensors")
+    np.save("a.npy", np.zeros((2, 3), np.uint8))
+    os.symlink("/dev/stdout", "link.tif")
+    for verb, words in (
+        ("delta make b.safetensors b.safetensors -o /dev/stdout", "/dev/stdout gets its header last"),
+        ("sub a.npy a.npy -o link.tif", "a TIFF is written with its places last"),
+    ):
+        status, _, err = shell(f"set -o pipefail; minuend {verb} {into}")
+        assert (status, err) == (2, f"error: {words}, which a pipe or an open file does not take; name a file\n")
+
+
+def test_a_tiff_goes_to_no_device() -> None:
+    np.save("a.npy", np.zeros((2, 3), np.uint8))
+    os.symlink("/dev/null", "n.tif")
+    status, _, err = shell("minuend sub a.npy a.npy -o n.tif")
+    assert status == 2
+    assert err.startswith("error: a TIFF is written with its places last, which a pipe or an open file does not take")

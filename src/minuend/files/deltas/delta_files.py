@@ -82,7 +82,7 @@ class Writer:
 
     def __init__(self, stream: BinaryIO, path: str, keys: Sequence[str], longest: Manifest) -> None:
         if not stream.seekable():
-            raise MinuendError(f"{path} gets its header last, which a pipe does not take; name a file")
+            raise MinuendError(f"{path} gets its header last, which a pipe or an open file does not take; name a file")
         self._reserved = len(_header(longest, dict.fromkeys(keys, (_LONGEST // 2, _LONGEST))))
         if self._reserved > safetensors.LONGEST_HEADER:
             raise FileFormatError(

@@ -104,8 +104,10 @@ def write(stream: BinaryIO, results: Sequence[Result], metadata: Mapping[str, st
     if said := _metadata(results):
         tags.append((METADATA, 2, 0, gdal_metadata.as_tag(said), True))
     *resolution, unit = layout.said.resolution or (None, None)
-    if not stream.seekable():
-        raise MinuendError("a TIFF is written with its places last, which a pipe does not take; name a file")
+    if not stream.seekable() or isinstance(getattr(stream, "name", ""), int):  # tifffile wants the name of a file
+        raise MinuendError(
+            "a TIFF is written with its places last, which a pipe or an open file does not take; name a file"
+        )
     compression = tiff_codecs.written(layout.compression, package)
     big = count * _most_bytes(first, layout.tile, compression) > _CLASSIC
     with _whole_errors(stream), package.TiffWriter(stream, bigtiff=big) as writer:

@@ -86,7 +86,7 @@ def through(place: Place) -> Iterator[BinaryIO]:
         descriptor = os.open(place.real, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if number is None else os.dup(number)
         raw = Raw(descriptor, "wb")
     note_stream(descriptor)
-    raw.output = place.path
+    raw.output, raw.standing = place.path, number is not None
     stream = io.BufferedWriter(raw, 1 << 16)
     try:
         yield stream

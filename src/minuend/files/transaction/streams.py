@@ -13,9 +13,25 @@ from minuend.files.transaction.output_paths import naming
 
 
 class Raw(io.FileIO):
-    """A file whose errors name the output, not the part."""
+    """A file whose errors name the output, not the part; ``standing``: written where it stands, as a pipe is."""
 
     output = ""
+    standing = False
+
+    def seekable(self) -> bool:
+        return not self.standing and super().seekable()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        self._check_standing()
+        return super().seek(offset, whence)
+
+    def tell(self) -> int:
+        self._check_standing()
+        return super().tell()
+
+    def _check_standing(self) -> None:
+        if self.standing:
+            raise io.UnsupportedOperation(f"{self.output} is written where it stands")
 
     def write(self, data: Any) -> int:
         with naming(self.output):
