@@ -18,8 +18,8 @@ _announced: list[list[tuple[str, int, int]]] = []
 _replaced: list[str] = []
 """Outputs at which something stood, until a report says so."""
 
-_streamed: list[int] = []
-"""What went to standard output itself, by the numbers of its open files."""
+_streamed: list[str] = []
+"""Outputs that go to standard output itself."""
 
 
 @contextlib.contextmanager
@@ -55,12 +55,12 @@ def note_replaced(output: str) -> None:
         _replaced.append(output)
 
 
-def note_stream(descriptor: int) -> None:
-    """Note that an output is written through an open file, which may be what standard output leads to."""
+def note_stream(output: str) -> None:
+    """Note that an output will be written through an open file, which may be what standard output leads to."""
     with contextlib.suppress(OSError, ValueError, AttributeError):  # it may lead nowhere
-        mine, common = (os.fstat(one) for one in (descriptor, sys.stdout.fileno()))
+        mine, common = os.stat(output), os.fstat(sys.stdout.fileno())
         if _announced and os.path.samestat(mine, common) and not stat.S_ISCHR(mine.st_mode):
-            _streamed.append(descriptor)
+            _streamed.append(output)
 
 
 def is_output_on_standard_output() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +123,16 @@ def test_what_goes_to_standard_output_is_the_output_alone(into: str, told: str) 
     assert (status, out) == (0, "")
     assert Path("o.bin").read_bytes() == Path("o.npy").read_bytes()
     assert ('"tool"' if told else "a.npy − a.npy → link.npy") in err
+
+
+def test_what_fix_says_before_it_writes_is_not_in_the_output_either() -> None:
+    shutil.copy(Path(__file__).parents[2] / "examples" / "bgsub.onnx", "m.onnx")
+    os.symlink("/dev/stdout", "link.onnx")
+    words = "fix m.onnx --target openvino-cpu --no-run"
+    status, _, err = shell(f"minuend {words} -o o.onnx > pages; minuend {words} -o link.onnx > o.bin")
+    assert status == 0
+    assert Path("o.bin").read_bytes() == Path("o.onnx").read_bytes()
+    assert err == Path("pages").read_text().replace("o.onnx", "link.onnx")
 
 
 def test_a_report_stays_on_standard_output_beside_another_stream() -> None:

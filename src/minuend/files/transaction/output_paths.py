@@ -15,6 +15,7 @@ from minuend.errors import MinuendError
 from minuend.files.addresses import URL
 from minuend.files.streaming.reading import kind
 from minuend.files.transaction.remote import identity
+from minuend.written import note_stream
 
 _NAME_MAX = 255
 _DESCRIPTOR = re.compile(r"/(?:proc/(?:self|\d+)(?:/task/\d+)?|dev)/fd\Z")
@@ -71,6 +72,7 @@ def check(outputs: Sequence[str], inputs: Iterable[str] = (), *, folders: bool =
                     f"the output {place.path} is {_kind(place.path)}, and {len(places)} files are written together; "
                     "name a regular file"
                 )
+            note_stream(place.path)
             continue
         mine = _identity(place.real)
         if mine in whose:

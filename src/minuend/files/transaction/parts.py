@@ -13,7 +13,6 @@ from minuend.files.transaction.leftovers import locked
 from minuend.files.transaction.output_paths import Place, descriptor_of, naming
 from minuend.files.transaction.permissions import mode_of, private
 from minuend.files.transaction.streams import Placed, Raw
-from minuend.written import note_stream
 
 
 @dataclass(eq=False)
@@ -85,7 +84,6 @@ def through(place: Place) -> Iterator[BinaryIO]:
     with naming(place.path):
         descriptor = os.open(place.real, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if number is None else os.dup(number)
         raw = Raw(descriptor, "wb")
-    note_stream(descriptor)
     raw.output, raw.standing = place.path, number is not None
     stream = io.BufferedWriter(raw, 1 << 16)
     try:
