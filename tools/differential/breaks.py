@@ -189,6 +189,11 @@ ARRAYS = (
           {"shape": [2, 2, 2, 2], "second": [2, 2, 2, 2], "views": ["channels last", "plain"]}),
     Break("torch", "that out was written", _around("minuend.libraries.torch_tensors:increment_version",
                                                    lambda *_: None), {"out": "out"}),
+    Break("torch", "a tangent inside a tangent", _around("minuend.libraries.torch_tensors:_forward_mode",
+                                                         lambda *_: contextlib.nullcontext()),
+          {"transform": "jacfwd in jacfwd"}),
+    Break("torch", "integers of less than a byte", lambda: mock.patch(
+        "minuend.libraries.torch_tensors._PLAIN", mock.MagicMock(__contains__=lambda *_: True)), {"dtype": "uint2"}),
     Break("torch", "a constant in what is traced", _around("minuend.libraries.torch_tensors:_check_recorder",
                                                            lambda *_: None),
           {"dtype": "bfloat16", "transform": "make_fx"}),
