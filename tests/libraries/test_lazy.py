@@ -306,6 +306,13 @@ def test_a_result_lies_where_jaxs_own_would(jnp):
     ), run.stderr
 
 
+def test_more_dims_than_numpy_takes_are_refused(jnp):
+    many = jnp.ones((1,) * 65)
+    for operands in ((many, many), (many, 1.0), (1.0, many)):
+        with pytest.raises(ShapeError, match=r"a jax\.Array cannot be seen as a NumPy array: .*dim"):
+            mn.subtract(*operands)
+
+
 # ---- DLPack -----------------------------------------------------------------------------------------------------
 
 

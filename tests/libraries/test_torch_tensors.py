@@ -400,6 +400,13 @@ def test_a_nested_tensor_beside_another_layout_is_refused_as_such():
             mn.subtract(*operands)
 
 
+def test_more_dims_than_numpy_takes_are_refused():
+    many = torch.ones((1,) * 65)
+    for operands in ((many, many), (many, 1.0), (many.bfloat16(), many.bfloat16())):
+        with pytest.raises(DTypeError, match=r"a is a tensor whose memory cannot be read: .*dim"):
+            mn.subtract(*operands)
+
+
 NARROW = [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8) if hasattr(torch, f"{sign}int{bits}")]
 
 

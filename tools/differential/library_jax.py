@@ -41,6 +41,8 @@ OTHERS = ("bool", "complex64", "key", "float8_e4m3fnuz", "float8_e3m4", "float0"
 PLACES = ("", "", "", "", "1", "2", "rows", "columns", "grid", "replicated")
 INSIDE = ("jit", "grad", "vmap", "jvp", "scan", "eval_shape", "make_jaxpr", "vjp", "cond", "shard_map", "checkpoint")
 DEVICES = 4
+MOST_DIMS = 64
+"""Of an array of NumPy's."""
 CLEARED = 200
 """Cases after which JAX forgets what it compiled: an hour of cases takes gigabytes otherwise."""
 
@@ -83,6 +85,7 @@ def draw(source: random.Random) -> Case:
     weak = source.choices([(False, False), (True, False), (False, True), (True, True)], (10, 1, 1.5, 1))[0]
     dtype = source.choice(NUMBERS) if source.random() < 0.85 else source.choice([*WIDE, *WIDE, *OTHERS])
     shape = tuple(source.choice([1, 2, 4, 4, 4, 8, 0]) for _ in range(source.choice([0, 1, 2, 2, 2, 3])))
+    shape = (1,) * 65 if source.random() < 0.02 else shape
     second = tuple(1 if source.random() < 0.15 else n for n in shape)
     if source.random() < 0.15:
         second = second[source.randrange(len(second) + 1) :]
@@ -135,7 +138,7 @@ def array(case: Case, which: int) -> Any:
     if kind == "scalar":
         return values.numbers(plain, 1, np.random.default_rng(case.seed), "clean")[0]
     if kind == "numpy":
-        return np.ones(shape, values.dtype_of(plain))
+        return np.ones(shape[:MOST_DIMS], values.dtype_of(plain))
     if kind == "struct":
         return jax.ShapeDtypeStruct(shape, "float32")
     if case.weak[which]:
@@ -145,9 +148,11 @@ def array(case: Case, which: int) -> Any:
     if dtype in OTHERS:
         return _other(dtype, shape)
     found = values.numbers(dtype, max(1, int(np.prod(shape))), np.random.default_rng(case.seed + which), "clean")
-    found = found[: int(np.prod(shape))].reshape(shape)
+    found = found[: int(np.prod(shape))]
     with jax.enable_x64(case.x64 in ("on", "made")):
-        return jax.device_put(found, place(case.places[which], shape))
+        if len(shape) > MOST_DIMS:
+            return jax.numpy.asarray(found).reshape(shape)
+        return jax.device_put(found.reshape(shape), place(case.places[which], shape))
 
 
 def place(where: str, shape: tuple[int, ...]) -> Any:
@@ -281,6 +286,8 @@ def refusal(case: Case, a: Any, b: Any) -> str:  # noqa: PLR0912 - a rule after 
             return "a float beside integers"
         if type(one) is int and name in values.INTEGERS and not _within(name, np.asarray(one)):
             return "a number outside the type"
+    if any(one.ndim > MOST_DIMS for one in both):
+        return "more dims than NumPy takes"
     try:
         np.broadcast_shapes(*(one.shape for one in both))
     except ValueError:

@@ -48,7 +48,10 @@ def subtract(a: Operand, b: Operand, out: object, overflow: Overflow) -> jax.Arr
 def _on_cpu(a: Any, b: Any, overflow: Overflow, device: jax.Device | None) -> jax.Array:
     """Compute on the CPU; the result lies on the device, or on no one in particular, or as JAX's own is sharded."""
     operands = [one for one in (a, b) if isinstance(one, jax.Array)]
-    x, y = (np.asarray(one) if isinstance(one, jax.Array) else one for one in (a, b))
+    try:
+        x, y = (np.asarray(one) if isinstance(one, jax.Array) else one for one in (a, b))
+    except ValueError as error:  # of more dims than NumPy takes
+        raise ShapeError("shape", f"a jax.Array cannot be seen as a NumPy array: {error}") from None
     found = np.asarray(functions.subtract(x, y, overflow=overflow))
     if found.dtype == np.int64 and operands[0].dtype.itemsize < 8 and not jax.config.jax_enable_x64:
         raise Unsupported(NO_INT64)

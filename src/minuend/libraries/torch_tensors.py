@@ -148,7 +148,7 @@ def _quick(a: torch.Tensor, b: torch.Tensor, overflow: Overflow) -> torch.Tensor
         return None
     try:  # numpy() refuses what holds no strided memory of the CPU
         x, y = a.numpy(), b.numpy()
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError, ValueError):
         return None
     return torch.from_numpy(functions.subtract(x, y, overflow=overflow)) if _has_one_layout(a, b) else None
 
@@ -301,7 +301,7 @@ def _seen(operand: Operand, name: str) -> Array | Operand:
         else:
             found = plain.view(_CODES[element.itemsize][0]).numpy().view(element.memory)
         return found
-    except (RuntimeError, TypeError, KeyError) as error:
+    except (RuntimeError, TypeError, KeyError, ValueError) as error:  # the last of more dims than NumPy takes
         raise DTypeError("types", f"{name} is a tensor whose memory cannot be read: {error}") from None
 
 
