@@ -256,6 +256,10 @@ def test_errors_say_what_to_do():
             torch.zeros(1, device="meta"),
             2,
         ),
+        "a is of float32 and b of int32; nothing is promoted, convert one of them": (  # a tensor has no astype
+            torch.zeros(1),
+            torch.zeros(1, dtype=torch.int32),
+        ),
         "a is a tensor of layout torch.sparse_coo; expected a strided tensor of plain numbers": (
             torch.zeros(1).to_sparse(),
             torch.zeros(1),

@@ -169,7 +169,7 @@ V = np.zeros(3, np.float32)
         (lambda: sub(F, F, opset=0), SpecError,
          "ONNX has no opset 0 with Sub; expected 1 or above (versions: 1, 6, 7, 13 and 14)"),
         (lambda: sub(F, F.astype(np.float64)), DTypeError,
-         "a is of float32 and b of float64; nothing is promoted, convert one with .astype()"),
+         "a is of float32 and b of float64; nothing is promoted, convert one of them"),
         (lambda: sub(F, V, opset=6), ShapeError,
          ("shapes (2, 3) and (3,) must be equal (no broadcasting): the ranks are 2 and 1; "
           "set broadcast=1 to let B repeat")),

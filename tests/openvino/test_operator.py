@@ -200,7 +200,7 @@ def test_out_is_written_and_may_be_an_operand() -> None:
 def test_types_are_not_promoted() -> None:
     with pytest.raises(DTypeError) as error:
         subtract(np.ones(2, np.float32), np.ones(2, np.int32))
-    assert str(error.value) == "a is of float32 and b of int32; nothing is promoted, convert one with .astype()"
+    assert str(error.value) == "a is of float32 and b of int32; nothing is promoted, convert one of them"
 
 
 # ---- tensors --------------------------------------------------------------------------------------------------

@@ -315,9 +315,7 @@ def operands(a: Any, b: Any) -> tuple[Array, Array, ElementType]:
     if x is not None:
         element = element_of(x, "a")
         if y is not None and (other := element_of(y, "b")) is not element:
-            raise DTypeError(
-                "types", f"a is of {element} and b of {other}; nothing is promoted, convert one with .astype()"
-            )
+            raise DTypeError("types", f"a is of {element} and b of {other}; nothing is promoted, convert one of them")
     elif y is not None:
         element = element_of(y, "b")
     else:

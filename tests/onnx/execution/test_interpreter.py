@@ -181,7 +181,7 @@ def test_an_error_tells_the_place_in_a_branch_and_in_a_function():
     assert error(function, DTypeError).endswith("or tensor(uint64), at function 'F'.node[0]")
     mixed = {"a": np.float32([1, 2]), "b": np.float64([1, 2])}
     assert error(graph(14, "c = Sub(a, b)"), DTypeError, **mixed) == (
-        "a is of float32 and b of float64; nothing is promoted, convert one with .astype(), at graph.node[0]"
+        "a is of float32 and b of float64; nothing is promoted, convert one of them, at graph.node[0]"
     )
 
 
