@@ -110,10 +110,10 @@ WRONG: dict[str, tuple[Edit, str]] = {
     "a file of another size": (manifest_with("files.0.size", HEAD + 200),
          f"{FILE} has 200 bytes of elements; expected 194, as its header says"),
     "a name that leaves the folder": (manifest_with("files.0.name", "../x.safetensors"),
-         ("d.safetensors gives a file '../x.safetensors', which leads out of its folder; "
+         ("d.safetensors gives a file '../x.safetensors', which is a path; "
           "expected the name of a file beside the index")),
     "an absolute name": (manifest_with("files.0.name", "/tmp/x.safetensors"),
-         ("d.safetensors gives a file '/tmp/x.safetensors', which leads out of its folder; "
+         ("d.safetensors gives a file '/tmp/x.safetensors', which is a path; "
           "expected the name of a file beside the index")),
     "a name with NUL": (manifest_with("files.0.name", "x\0.safetensors"),
          "d.safetensors gives a file 'x\\x00.safetensors', which is no name of a safetensors file; expected one"),

@@ -173,13 +173,16 @@ WRONG: dict[str, tuple[Callable[[Path], None], str]] = {
     "a tensor is not named": (unnamed, f"{{index}} does not name 'steps', which its shards hold; {TORN}"),
     "a tensor is in two": (twice, f"{{index}}: 'embed' is in '{ONE}' and in '{TWO}'; expected it once"),
     "a name leads upwards": (placed("../x.safetensors"),
-         ("{index} has 'embed' in '../x.safetensors', which leads out of its folder; "
+         ("{index} has 'embed' in '../x.safetensors', which is a path; "
+          "expected the name of a file beside the index")),
+    "a name leads into a folder": (placed("w/x.safetensors"),
+         ("{index} has 'embed' in 'w/x.safetensors', which is a path; "
           "expected the name of a file beside the index")),
     "a name is absolute": (placed("/x.safetensors"),
-         ("{index} has 'embed' in '/x.safetensors', which leads out of its folder; "
+         ("{index} has 'embed' in '/x.safetensors', which is a path; "
           "expected the name of a file beside the index")),
     "a name is one of Windows": (placed("c:x.safetensors"),
-         ("{index} has 'embed' in 'c:x.safetensors', which leads out of its folder; "
+         ("{index} has 'embed' in 'c:x.safetensors', which is a path; "
           "expected the name of a file beside the index")),
     "a name holds NUL": (placed("x\0.safetensors"),
          "{index} has 'embed' in 'x\\x00.safetensors', which is no name of a safetensors file; expected one"),

@@ -101,7 +101,7 @@ def check_name(name: str, where: str) -> None:
     if not name.endswith(safetensors.SUFFIXES) or "\0" in name:
         raise FileFormatError(f"{where}, which is no name of a safetensors file; expected one")
     if re.search(r"[/\\]", name) or re.match(r"[A-Za-z]:", name):
-        raise FileFormatError(f"{where}, which leads out of its folder; expected the name of a file beside the index")
+        raise FileFormatError(f"{where}, which is a path; expected the name of a file beside the index")
 
 
 def _check(index: str, places: Mapping[str, str], shards: Mapping[str, TensorFile]) -> None:
