@@ -15,6 +15,7 @@ from onnx import helper, numpy_helper
 
 from minuend import check, fix, run, subtract
 from minuend.core.elements import TYPES as ELEMENTS
+from minuend.core.elements import of_numpy
 from minuend.judging.derived_witnesses import derived
 from minuend.models.occurrences import occurrences
 from minuend.onnx.model import read
@@ -22,7 +23,9 @@ from minuend.operators import SUBTRACT
 from minuend.runtimes import values
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
-from minuend.runtimes.reasons import FoldingDiffers, OtherPairsDiffer, ValuesDiffer
+from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import FoldingDiffers, OtherPairsDiffer, ResultDiffers, ValuesDiffer
+from minuend.runtimes.running import Refused, Runtime
 from minuend.runtimes.witness import Witness
 
 OPENVINO, ONNXRUNTIME = "openvino-cpu@2026.4.1", "onnxruntime-cpu@1.32.0"
@@ -252,3 +255,70 @@ def _witnesses(finding: Finding) -> Iterator[Witness]:
             yield reason.witness
         if isinstance(reason, FoldingDiffers):
             yield from (then for _, then in reason.answers if isinstance(then, Witness))
+
+
+# ---- what runtimes give ---------------------------------------------------------------------------------------------
+
+SHOWN = [
+    ("opencv-dnn", "float32", "cv2"),
+    ("opencv-dnn", "float16", "cv2"),
+    ("opencv-dnn", "float64", "cv2"),
+    ("mnn", "float16", "MNN"),
+    ("mnn", "float64", "MNN"),
+    ("iree", "float32", "iree.compiler"),
+    ("openvino-cpu", "float32", "openvino"),
+    ("openvino-cpu", "float64", "openvino"),
+    ("openvino-cpu", "int64", "openvino"),
+]
+
+
+@pytest.mark.parametrize(("target", "dtype", "needed"), SHOWN)
+def test_runtimes_give_what_follows_from_other_operands(target: str, dtype: str, needed: str) -> None:
+    """Each operand is stored, an input, or one that is assumed to lie between two numbers."""
+    pytest.importorskip(needed)
+    rng = np.random.default_rng([*target.encode(), *dtype.encode()])
+    shown = 0
+    with Runtime(target) as runtime:
+        for _ in range(60):
+            kinds = rng.choice(["stored", "uniform", "bounded", "free"], 2)
+            made = [_operand(rng, dtype, str(kind)) for kind in kinds]
+            model = subtraction(dtype, *(one if isinstance(one, np.ndarray) else None for one in made))
+            assumed = {name: one for name, one in zip("ab", made, strict=True) if isinstance(one, tuple)}
+            (finding,) = check(model, f"{target}@{runtime.release}", hint=_exact(target), assume=assumed).findings
+            witness = finding.witness
+            derived = any(isinstance(one, OtherPairsDiffer | ResultDiffers) for one in finding.reasons)
+            if witness is None or witness.pattern is not None or not derived:
+                continue
+            fed = {
+                name: np.full(3, number, dtype)
+                for name, one, number in zip("ab", made, witness.operands, strict=True)
+                if not isinstance(one, np.ndarray)
+            }
+            met = [
+                np.array([_makes(one[i : i + 1], dtype, number) for i in range(3)])
+                for one, number in zip(made, witness.operands, strict=True)
+                if isinstance(one, np.ndarray)
+            ]
+            given = [(name, of_numpy(one.dtype), one.view(f"u{one.itemsize}")) for name, one in fed.items()]
+            answer = runtime.query("onnx", model.SerializeToString(), b"", given, _exact(target))
+            assert not isinstance(answer, Refused)
+            got = answer[0].codes.view(answer[0].element.memory)[np.logical_and.reduce([np.ones(3, np.bool_), *met])]
+            assert {repr(one) for one in got.tolist()} == {repr(np.array(witness.got, got.dtype).tolist())}, witness
+            assert str(witness.got) != str(witness.expected)
+            shown += 1
+    assert shown
+
+
+def _exact(target: str) -> str:
+    return next(iter(quirks(target).hints), "")
+
+
+def test_zeros_that_were_wrong_with_subnormal_numbers_alone_are_right_where_none_occurs() -> None:
+    """opencv gives -0 for -0 - 3e-45, since subnormal numbers are 0 there; -0 - 0 is right."""
+    for other in ([3.0, -0.0, 2.0], [3.0, 0.0, 2.0]):
+        text = '<ir_version: 8, opset_import: ["" : 14]> g (uint8[3] u) => (float[3] c)'
+        stored = ", ".join(map(str, other))
+        text += f" <float[3] b = {{{stored}}}> {{ a = Cast <to = 1> (u) c = Sub (a, b) }}"
+        assert check(text, "opencv-dnn").ok
+    (finding,) = check(text.replace("2.0", "1e-40"), "opencv-dnn").findings
+    assert finding.verdict == "different-numbers"

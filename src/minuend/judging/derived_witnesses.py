@@ -11,7 +11,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -38,6 +40,9 @@ _MOST_PAIRS = 1024
 _BY_RULE = (*SYSTEMATIC, BY_DIGITS, "subnormal", "negative zero", "overflows", "rounds")
 """Value classes whose members deviate by a rule, and not by how a runtime rounds some of them."""
 
+_OTHER_TYPE = re.compile("the result is of ([^,]+), not of ")
+"""What is said of results of another type."""
+
 _PLAINEST = 6
 """So many numbers come before the ends of a range."""
 
@@ -47,36 +52,79 @@ Computation: TypeAlias = Callable[[Sequence[Value]], Value]
 """What a runtime gives for operands."""
 
 
-def derived(occurrence: Occurrence, element: ElementType, answers: Mapping[str, Answer], name: str) -> Witness | None:
+def derived(
+    occurrence: Occurrence, element: ElementType, answers: Mapping[str, Answer], name: str, *, alike: bool = False
+) -> Witness | None:
     """Return a witness that an occurrence can have, as follows from the measured ones of its case.
 
     Args:
         occurrence, element: what is judged, and its type. answers: all those of its case. name: of the value class.
+        alike: whether the same was measured of operands none of which is constant.
 
     Returns:
         Operands of the class with what the runtime gives for them; ``None`` where the measured ones leave it open.
     """
     if name not in _BY_RULE:
         return None
+    given = _OTHER_TYPE.match(answers[name].message)
+    if given is not None:
+        return _of_other_type(occurrence.op.computes, element, given[1], name, _pools(element, occurrence))
     wrong = {key: one.witness for key, one in answers.items() if one.verdict == DIFFERENT and key != _ORDINARY}
     measured = tuple(one for one in wrong.values() if one is not None)
     if not measured:
         return None
-    pools = _pools(element, occurrence.operands, occurrence.fixed())
-    return _found(occurrence.op.computes, element, name, measured, pools)
+    alike = alike or len(occurrence.constants) in (0, len(occurrence.operands))
+    return _found(occurrence.op.computes, element, name, measured, _pools(element, occurrence), alike)
 
 
 Pools: TypeAlias = tuple[tuple[int, ...], ...]
 """The codes that each operand can be, the ones that read best first; of constants those that meet, in one order."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What operands can be.
+
+    Attributes:
+        pools: the codes of each. meet: whether those at one place meet.
+        alone: which of them are constants of one number.
+    """
+
+    pools: Pools
+    meet: bool
+    alone: tuple[bool, ...]
+
+
+def _of_other_type(operator: Operator, element: ElementType, given: str, name: str, known: _Operands) -> Witness | None:
+    """Return what shows that a result is of another float type: a number that is another one in the element type."""
+    wide = TYPES.get(given, element)
+    if element.is_integer or wide.format is None:
+        return None
+    for operands in _operands(known.pools, known.meet):
+        expected = reference.apply(operator, element, operands)
+        got = reference.apply(operator, wide, [codes.encode(wide, codes.decode(element, one)) for one in operands])
+        differs = codes.decode(wide, got) != codes.decode(element, expected)
+        if differs and not codes.is_nan(wide.format, got) and values.class_of(operator, element, *operands) == name:
+            shown = tuple(values.number(element, code) for code in operands)
+            more = max(element, wide, key=lambda one: one.bits)
+            in_full = values.number(more, codes.encode(more, codes.decode(wide, got)))
+            return Witness(operator, shown, in_full, values.number(element, expected))
+    return None
+
+
 @functools.lru_cache(1024)
 def _found(
-    operator: Operator, element: ElementType, name: str, measured: tuple[Witness, ...], pools: tuple[Pools, bool]
+    operator: Operator,
+    element: ElementType,
+    name: str,
+    measured: tuple[Witness, ...],
+    known: _Operands,
+    alike: bool,
 ) -> Witness | None:
-    ways = _consistent(operator, element, measured)
-    for operands in _operands(*pools) if ways else ():
+    every = _consistent(operator, element, measured, alike)
+    for operands in _operands(known.pools, known.meet) if every else ():
         numbers = [codes.decode(element, code) for code in operands]
+        ways = (*every, *_without(operator, element, numbers, known.alone))
         got, expected = codes.encode(element, ways[0](numbers)), reference.apply(operator, element, operands)
         if _alike(element, got, expected) or values.class_of(operator, element, *operands) != name:
             continue
@@ -86,25 +134,28 @@ def _found(
     return None
 
 
-def _pools(element: ElementType, ranges: Sequence[Range], stored: Sequence[Array | None]) -> tuple[Pools, bool]:
-    """The codes that operands can be, and whether those at one place meet."""
+def _pools(element: ElementType, occurrence: Occurrence) -> _Operands:
+    """What operands can be."""
+    stored = occurrence.fixed()
     constants = [one for one in stored if one is not None]
+    alone = tuple(one is not None and np.unique(one).size == 1 for one in stored)
     if len(constants) == len(stored):
         try:
             met = np.broadcast_arrays(*constants)
         except ValueError:  # joined by another rule than NumPy's
-            return (), True
-        return tuple(tuple(codes_of(element, one).ravel()[:_MOST_PAIRS].tolist()) for one in met), True
-    pairs = zip(ranges, stored, strict=True)
-    return tuple(
-        _of_range(element, one) if known is None else _of_constant(element, one, known) for one, known in pairs
-    ), False
+            met = ()
+        return _Operands(
+            tuple(tuple(codes_of(element, one).ravel()[:_MOST_PAIRS].tolist()) for one in met), True, alone
+        )
+    pairs = zip(occurrence.operands, stored, strict=True)
+    pools = (_of_range(element, one) if known is None else _of_constant(element, one, known) for one, known in pairs)
+    return _Operands(tuple(pools), False, alone)
 
 
 def _of_constant(element: ElementType, range_: Range, stored: Array) -> tuple[int, ...]:
     found = pool(element, range_, stored).tolist()
-    if len(found) == 1 and not element.is_integer:
-        found = list(filter(functools.partial(_is_common, element), found))
+    if not element.is_integer:
+        found = [code for code in found if _is_common(element, code, alone=len(found) == 1)]
     if element.bits <= 8:
         found.sort(key=values.plainest(element).index)
     return tuple(found[:_MOST_PAIRS])
@@ -140,9 +191,27 @@ def _diagonals(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
                 yield (*place, rest)
 
 
-def _is_common(element: ElementType, code: int) -> bool:
-    """Whether a constant number is taken as it is: runtimes leave 0 out, and take some for others."""
-    return 2.0**-126 <= abs(float(codes.decode(element, code))) <= 2.0**120
+def _is_common(element: ElementType, code: int, *, alone: bool) -> bool:
+    """Whether a constant number is not left out, and not taken for another one; some are where they are small."""
+    size = abs(float(codes.decode(element, code)))
+    return size <= 2.0**120 and (size > 0 or not alone)
+
+
+def _without(
+    operator: Operator, element: ElementType, numbers: Sequence[Value], alone: Sequence[bool]
+) -> Iterator[Computation]:
+    """What operands give for runtimes that leave out a constant which they take for 0."""
+    if element.is_integer or len(numbers) != len("ab"):
+        return
+    for place, (number, one) in enumerate(zip(numbers, alone, strict=True)):
+        if one and abs(float(number)) < 2.0**-126:
+            yield functools.partial(_other, operator, element, 1 - place)
+
+
+def _other(operator: Operator, element: ElementType, place: int, numbers: Sequence[Value]) -> Value:
+    """One operand, or its negative."""
+    number = numbers[place]
+    return number if operator.directions[place] > 0 else reference.of_values(NEGATIVE, element, [number])
 
 
 def _alike(element: ElementType, one: int, other: int) -> bool:
@@ -153,15 +222,23 @@ def _alike(element: ElementType, one: int, other: int) -> bool:
 
 
 @functools.lru_cache(1024)
-def _consistent(operator: Operator, element: ElementType, shown: tuple[Witness, ...]) -> tuple[Computation, ...]:
-    """The ways to compute that give all measured results; rare ones only where no other does."""
+def _consistent(
+    operator: Operator, element: ElementType, shown: tuple[Witness, ...], alike: bool
+) -> tuple[Computation, ...]:
+    """The ways to compute that give all measured results; rare ones only where no other does.
+
+    ``alike``: whether both operands are values, or constants. A runtime converts these in one way.
+    """
     known = [([_value(element, one) for one in each.operands], _code(element, each.got)) for each in shown]
 
     def gives_all(way: Computation) -> bool:
         return all(_alike(element, codes.encode(element, way(operands)), got) for operands, got in known)
 
-    common = tuple(way for way in _ways(operator, element, rare=False) if gives_all(way))
-    return common or tuple(way for way in _ways(operator, element, rare=True) if gives_all(way))
+    levels = (
+        [(alike, False), (False, False), (alike, True), (False, True)] if alike else [(False, False), (False, True)]
+    )
+    every = (tuple(filter(gives_all, _ways(operator, element, alike=one, rare=rare))) for one, rare in levels)
+    return next(filter(None, every), ())
 
 
 def _code(element: ElementType, number: float) -> int:
@@ -174,8 +251,10 @@ def _value(element: ElementType, number: float) -> Value:
     return codes.decode(element, _code(element, number))
 
 
-def _ways(operator: Operator, element: ElementType, *, rare: bool) -> Iterator[Computation]:
+def _ways(operator: Operator, element: ElementType, *, alike: bool, rare: bool) -> Iterator[Computation]:
     """The ways in which runtimes are known to compute: each operand is converted, then the result is.
+
+    ``alike``: all operands are converted in one way, but for ways that are of what is subtracted alone.
 
     Rare are those of integers through float32, and of floats as the negative of the reversed difference.
     """
@@ -196,6 +275,8 @@ def _ways(operator: Operator, element: ElementType, *, rare: bool) -> Iterator[C
     operands = [[*before, *less] if direction < 0 else before for direction in operator.directions]
     for type_ in types:
         for *into, back in itertools.product(*operands, after):
+            if alike and len({one for one in into if one in before}) > 1:
+                continue
             if not element.is_integer:
                 yield functools.partial(negated if rare else way, type_, into, back)
             elif rare == any(_in_float32 in steps for steps in (*into, back)):

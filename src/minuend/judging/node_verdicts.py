@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -254,7 +254,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
         dynamic = everything[name].verdict == "ok" and name in with_open_shapes(occurrence, node, target)
         witness = witness if _can_occur(witness, occurrence) else None
         if witness is None:
-            name, witness = _derived(occurrence, node.a.element, everything, name, deciding)
+            alike = _as_values(node, target, relation, everything)
+            name, witness = _derived(occurrence, node.a.element, everything, name, deciding, alike=alike)
         reasons = [_why_different(occurrence, name, deciding, witness, dynamic=dynamic)]
         severity = worst(each.severity for one in deciding.values() for each in one.deviations(node.a.element))
         wrong = [one for one in answers.values() if one.verdict != "ok"]
@@ -320,6 +321,8 @@ def _of_these(name: str, answer: Answer, occurrence: Occurrence, element: Elemen
         return answer
     if name in _SMALL and _hides_small_numbers(answer, occurrence, element):
         return OK
+    if name == "negative zero" and _lacks_subnormals(answer, occurrence, element):
+        return OK
     spans = zip(answer.spans, occurrence.operands, occurrence.fixed(), strict=False)
     if name != "nan" and any(
         known and not any(_has_sizes(operand, stored, span) for span in known) for known, operand, stored in spans
@@ -347,6 +350,20 @@ def _hides_small_numbers(answer: Answer, occurrence: Occurrence, element: Elemen
     sizes = (None if one is None else np.abs(in_float64(one)) for one in occurrence.fixed())
     return any(
         bool(np.all(stored >= least)) if stored is not None else range_.lo >= least or range_.hi <= -least
+        for stored, range_ in zip(sizes, occurrence.operands, strict=True)
+    )
+
+
+def _lacks_subnormals(answer: Answer, occurrence: Occurrence, element: ElementType) -> bool:
+    """Whether an answer is about subnormal operands alone, since zeros with others were fine, and none can be one."""
+    if any(one.severity != "subnormal" for one in answer.deviations(element)):
+        return False
+    least = float(least_normal(element))
+    sizes = (None if one is None else np.abs(in_float64(one)) for one in occurrence.fixed())
+    return not any(
+        bool(((stored > 0) & (stored < least)).any())
+        if stored is not None
+        else not (range_.integral or range_.lo == range_.hi == 0 or range_.lo >= least or range_.hi <= -least)
         for stored, range_ in zip(sizes, occurrence.operands, strict=True)
     )
 
@@ -383,14 +400,30 @@ def _why_ok(occurrence: Occurrence, everything: Mapping[str, Answer], answers: M
     return [reached, DocumentsSilent(silent)] if silent else [reached]
 
 
+def _as_values(node: Node, target: Target, relation: str, everything: Mapping[str, Answer]) -> bool:
+    """Whether floats were measured to be converted in one way, be they constant or not; integers seldom are."""
+    if node.a.element.is_integer:
+        return False
+    values = target.judged(node.op, node.a.element, relation, ())
+    return {name: str(one.witness) for name, one in values.items()} == {
+        name: str(one.witness) for name, one in everything.items()
+    }
+
+
 def _derived(
-    occurrence: Occurrence, element: ElementType, everything: Mapping[str, Answer], best: str, deciding: Collection[str]
+    occurrence: Occurrence,
+    element: ElementType,
+    everything: Mapping[str, Answer],
+    best: str,
+    deciding: Mapping[str, Answer],
+    *,
+    alike: bool,
 ) -> tuple[str, Witness | None]:
     """A value class and its witness that follows from the measured ones, which are of other operands."""
     from minuend.judging.derived_witnesses import derived  # slow, and most findings do not need it
 
-    for name in (best, *(one for one in deciding if one != best)):
-        if (witness := derived(occurrence, element, everything, name)) is not None:
+    for name in dict.fromkeys((best, *reversed(tuple(deciding)))):  # the plainest numbers first
+        if (witness := derived(occurrence, element, everything, name, alike=alike)) is not None:
             return name, witness
     return best, None
 
