@@ -220,3 +220,42 @@ def test_doubles_in_a_range_differ_by_their_digits_too(range_, verdict):
     text = '<ir_version: 8, opset_import: ["" : 17]> g (double x) => (double c) <double k = {2.485}> { c = Sub(x, k) }'
     (finding,) = check(onnx.parser.parse_model(text), "openvino-cpu@2026.4.1", assume={"x": range_}).findings
     assert finding.verdict == verdict
+
+
+SHOWN = {
+    "m = Sqrt(p)|c = Sub(m, w)": "pw",
+    "m = Sqrt(p)|c = Sub(w, m)": "wp",
+    "m = Exp(w)|c = Sub(m, p)": "wp",
+    "m = Mul(w, k)|c = Sub(m, p)": "wkp",
+    "m = Sub(w, k)|c = Sub(p, m)": "pwk",
+    "m = Add(w, k)|c = Sub(p, m)": "pwk",
+    "m = Sub(w, p)|c = Exp(m)": "wp",
+    "m = Sub(w, p)|c = Mul(m, k)": "wpk",
+}
+"""Nodes, and the constants in the order in which a witness has them."""
+
+
+@pytest.mark.parametrize("target", [ONNXRUNTIME.partition("@")[0], OPENVINO.partition("@")[0]])
+@pytest.mark.parametrize("nodes", SHOWN)
+def test_runtimes_give_what_a_witness_of_constants_shows(nodes, target):
+    pytest.importorskip("onnxruntime" if target.startswith("onnx") else "openvino")
+    with Runtime(target) as runtime:
+        proto = model(*nodes.split("|"))
+        (finding,) = [one for one in check(proto, f"{target}@{runtime.release}").findings if one.witness is not None][
+            -1:
+        ]
+        names = dict(zip(SHOWN[nodes], finding.witness.operands, strict=True))
+        for one in proto.graph.initializer:
+            shape = tuple(one.dims)
+            one.CopyFrom(numpy_helper.from_array(np.full(shape, names[one.name], np.float16), one.name))
+        (answer,) = runtime.query("onnx", proto.SerializeToString(), b"", [])
+    got = answer.codes.view(np.float16)
+    assert set(got.ravel()) == {np.float16(finding.witness.got)}
+    assert finding.witness.got != finding.witness.expected
+
+
+def test_a_division_by_a_constant_has_no_witness_of_values():
+    """Of values it is a product with the reciprocal, which is rounded otherwise."""
+    finding = check(model("d = Sub(w, p)", "c = Div(d, k)"), OPENVINO).findings[-1]
+    assert finding.verdict == DIFFERENT
+    assert finding.witness is None or "Div(" not in str(finding.witness)

@@ -64,3 +64,21 @@ def test_what_was_reduced_less_a_constant_is_cut_off(reduced: str, subtraction: 
     x = openvino.Tensor(np.full((2, 3, 4), 1, bfloat16).view(np.uint16), [2, 3, 4], openvino.Type.bf16)
     got = np.asarray(gives(model, x)).view(np.uint16).view(bfloat16).astype(np.float64)
     assert set(got.ravel()) == {float(bfloat16(finding.witness.got))}
+
+
+@pytest.mark.parametrize("subtraction", ["Sub(r, k)", "Sub(k, r)"])
+@pytest.mark.parametrize("pooled", ["GlobalAveragePool(x)", "AveragePool<kernel_shape=[2,2], strides=[2,2]>(x)"])
+def test_an_average_of_float16_less_a_constant_is_shown_with_a_row_of_numbers(pooled: str, subtraction: str) -> None:
+    many = "8,8" if pooled.startswith("Average") else "1,1"
+    body = (
+        f"(float16[1,8,16,16] x) => (float16[1,8,{many}] z) <float16[1] k = {{1}}> {{ r = {pooled} z = {subtraction} }}"
+    )
+    model = onnx.parser.parse_model(f"{HEAD} {body}".replace("13", "22"))
+    (finding,) = check(model, "openvino-cpu", hint="f32").findings
+    assert finding.witness is not None
+    *row, constant = finding.witness.operands if subtraction == "Sub(r, k)" else finding.witness.operands[::-1]
+    row = row if subtraction == "Sub(r, k)" else row[::-1]
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.array([constant], np.float16), "k"))
+    got = gives(model, np.broadcast_to(np.array(row, np.float16), (1, 8, 16, 16)))
+    assert np.float16(finding.witness.got) in got
+    assert finding.witness.got != finding.witness.expected

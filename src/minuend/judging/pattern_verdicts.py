@@ -286,16 +286,26 @@ def _of_constants(dtype: str, target: Target, match: Match) -> Iterator[PatternV
         return
     if rule == ROUNDED_LAST and match.folded == EDGE:
         return
-    answers = target.table.find(replace(match, later=False), dtype, False, _OWN_PRECISION)
+    of_values = replace(match, later=False)
+    answers = target.table.find(of_values, dtype, False, _OWN_PRECISION)
     if answers == {} and match.operator in KEEPING:
         return
     pattern = Folded(match.pattern)
     if rule and answers and not match.later:
-        reason = ConstantsNotRounded(pattern, dtype)
-        deviating = _deviations(dtype, answers)
-        yield PatternVerdict("different-numbers", reason, pattern, unlike=_unlike(answers), deviations=deviating)
+        shown = functools.partial(target.table.witness, of_values, dtype, False, _OWN_PRECISION)
+        found = _deviating(target, dtype, match.pattern, answers, "", shown)
+        witness = None if _divides_by_constant(match.pattern) else found.witness
+        yield replace(found, why=ConstantsNotRounded(pattern, dtype), pattern=pattern, witness=witness)
         return
     yield PatternVerdict("unknown", pattern=pattern)
+
+
+def _divides_by_constant(pattern: Pattern | Term) -> bool:
+    """Whether a pattern has a division that is a product with the reciprocal where nothing is folded."""
+    if not isinstance(pattern, Op):
+        return False
+    own = pattern.operator == "Div" and isinstance(pattern.operands[-1], Const)
+    return own or any(map(_divides_by_constant, pattern.operands))
 
 
 def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, hint: str) -> Answers | None:
