@@ -351,7 +351,8 @@ def _along(array: Array, place: int, axes: Collection[int], shape: tuple[int, ..
             row: Array = array[tuple(_all_or_one(int(k), many) for k, many in zip(index, shape, strict=True))]
             return row if row.size < _MOST_OPERANDS else row[(0,) * (row.ndim - 1)]
         if axes and array.ndim == len(shape) and array.shape[-1] > 1:  # of a window
-            return array[tuple(min(int(k), many - 1) for k, many in zip(index[:-1], array.shape, strict=False))]
+            own: Array = array[tuple(min(int(k), many - 1) for k, many in zip(index[:-1], array.shape, strict=False))]
+            return own
         return np.asarray(array.reshape(-1)[place % array.size])
     kept: Array = spread[
         tuple(slice(None) if i in axes else slice(int(one), int(one) + 1) for i, one in enumerate(index))
