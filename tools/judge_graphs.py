@@ -146,12 +146,21 @@ def worse(
         )
         for got, values in trial.deviating(replace(own, verdict="ok")):
             fitting = [one for one in values[:-1] if _spreads(one, got.shape)]
+            fitting += [small for one in values[:-1] if (small := _largest_subnormal(one, got.dtype)) is not None]
             if got.dtype.name not in TYPES:  # truth values
                 continue
             seen = [one for one in seen_of([*fitting, values[-1]], got) if not any(map(one.within, promised))]
             if seen:
                 yield Worse(hint, own, f"{sorted({str(one.severity) for one in promised})}; {seen[0]}", part)
                 break
+
+
+def _largest_subnormal(array: Array, dtype: np.dtype[Any]) -> Array | None:
+    """The largest subnormal number of an array, which what reads it may have moved; ``None`` where it has none."""
+    if array.dtype != dtype or dtype.kind != "f":
+        return None
+    sizes = np.abs(array[(array != 0) & (np.abs(array) < np.finfo(dtype).tiny)])
+    return sizes.max() if sizes.size else None
 
 
 def _spreads(array: Array, shape: tuple[int, ...]) -> bool:

@@ -1662,3 +1662,41 @@ def test_the_sign_of_what_is_not_rounded_to_zero_is_one():
     x = np.full(8, 2.0**-20, np.float16)
     assert (session.run(None, {"x": x})[0] == -1).all()
     assert (mn.run(onnx.parser.parse_model(text), {"x": x})["d"] == x).all()
+
+
+ENLARGED = {
+    "z = Relu (d)": "subnormal",
+    "z = Exp (d)": "subnormal",
+    "z = Log (d)": "numbers",
+    "z = Reciprocal (d)": "numbers",
+    "z = Div (y, d)": "numbers",
+    "z = Sqrt (d)": "numbers",
+    "z = Pow (d, half)": "numbers",
+    "z = Pow (d, two)": "subnormal",
+    "z = Pow (y, d)": "subnormal",
+    "z = Sign (d)": "numbers",
+    "z = Ceil (d)": "numbers",
+    "z = ReduceProd (d)": "numbers",
+    "b = Greater (d, two) z = Where (b, y, y)": "subnormal",
+    "b = Greater (d, none) z = Where (b, y, y)": "numbers",
+    "b = Cast <to = 9> (d) z = Where (b, y, y)": "numbers",
+    "r = Reshape (d, s) z = Log (r)": "numbers",
+}
+"""What reads a difference whose subnormal numbers are 0 on iree, and how bad it is."""
+
+
+@pytest.mark.parametrize("reader", ENLARGED)
+def test_what_reads_a_difference_can_make_a_large_one_of_a_subnormal_one(reader):
+    stored = "float half = {0.5}, float two = {2}, float none = {0}, int64[1] s = {2}"
+    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[2] x, float[2] y) => (float[2] z) <{stored}>'
+    (finding,) = check(f"{text} {{ d = Sub (x, y) {reader} }}", "iree", tolerate=()).findings
+    assert finding.severity == ENLARGED[reader]
+    assert finding.severity in {one.severity for one in finding.deviations}
+
+
+def test_the_sign_of_a_zero_that_is_divided_by_is_an_infinity():
+    text = '<ir_version: 8, opset_import: ["" : 13]> g (float[N] x, float[N] y) => (float[N] d, float[N] z)'
+    (finding,) = check(f"{text} {{ d = Sub (x, y) z = Identity (d) }}", "openvino-cpu", hint="f32").findings
+    assert finding.severity == "sign-of-zero"
+    (finding,) = check(f"{text} {{ d = Sub (x, y) z = Reciprocal (d) }}", "openvino-cpu", hint="f32").findings
+    assert finding.severity == "edge"

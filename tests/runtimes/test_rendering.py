@@ -56,6 +56,7 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     (because.VersionNotLoaded("it is of opset 24"), "it is of opset 24", "it is of opset 24"),
     (because.NotInStandard("no rank 9"), "no rank 9", "no rank 9"),
     (because.SizesAssumed("no size is 0"), "no size is 0", "no size is 0"),
+    (because.MadeLarger("Log"), "Log makes more of it", "Log 會放大此差異"),
     (because.AsContracted(), "results as expected", "結果符合預期"),
     (
         because.OutOfReach(("wraps", "beyond int32"), (), (A, B)),

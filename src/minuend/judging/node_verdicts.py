@@ -21,6 +21,7 @@ from minuend.judging.pattern_verdicts import (
 )
 from minuend.models.constants import WORDS, Constants, word_of
 from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
+from minuend.models.patterns import SMALL, ZERO_SIGN
 from minuend.models.purpose import PLAIN
 from minuend.models.ranges.interval import Range
 from minuend.operators.value_classes import NO_VALUES, classes, least_normal
@@ -35,6 +36,7 @@ from minuend.runtimes.reasons import (
     DialectNotRead,
     DocumentsSilent,
     FoldingDiffers,
+    MadeLarger,
     NothingStated,
     NotInStandard,
     NotMeasured,
@@ -91,12 +93,36 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
     occurrence = as_opened(occurrence, target)
-    found = _by_measurement(occurrence, node, measured, hint)
+    found = _as_read(_by_measurement(occurrence, node, measured, hint), occurrence)
     if (later := unfolded(occurrence, target)) is None:
         return found
-    again = _by_measurement(later, node, measured, hint)
+    again = _as_read(_by_measurement(later, node, measured, hint), later)
     worse = min(found, again, key=lambda one: WORST.index(one.verdict))
     return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
+
+
+_ENLARGED: Mapping[str, tuple[Severity, Severity]] = {
+    SMALL: ("subnormal", "numbers"),
+    ZERO_SIGN: ("sign-of-zero", "edge"),
+}
+"""Of differences that what reads them enlarges: the severity that they have, and the one that comes of it."""
+
+
+def _as_read(found: Finding, occurrence: Occurrence) -> Finding:
+    """A finding as bad as what reads the result makes it."""
+    if found.verdict != "different-numbers":
+        return found
+    makers = {kind: match.operator for match in occurrence.matches for kind in match.enlarges}
+    own = {one.severity for one in found.deviations}
+    more = {kind: after for kind, (before, after) in _ENLARGED.items() if kind in makers and before in own}
+    if not more or "numbers" in own:
+        return found
+    return replace(
+        found,
+        severity=worst((found.severity, *more.values())),
+        deviations=(*found.deviations, *map(Deviation, more.values())),
+        reasons=(*found.reasons, MadeLarger(next(makers[kind] for kind in more))),
+    )
 
 
 def as_opened(occurrence: Occurrence, target: Target) -> Occurrence:

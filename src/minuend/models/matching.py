@@ -20,7 +20,7 @@ from minuend.models.exact import changes_zeros, is_exact, moves, sums_exactly
 from minuend.models.flow import DOUBLED, KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Flow
 from minuend.models.folding import computed
 from minuend.models.fusions import as_written, fusions
-from minuend.models.patterns import POWERS, RESULT, Const, Distant, How, Op, Pattern, Term, X
+from minuend.models.patterns import ENLARGE, POWERS, RESULT, SMALL, Const, Distant, How, Op, Pattern, Term, X
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
 """Operators of two operands, both of which a pattern shows."""
@@ -146,6 +146,7 @@ class Match:
             :data:`UNPACKED_LATE`, :data:`DYNAMIC`, :data:`SUMMED`, :data:`BIAS_LAST`, :data:`ROUNDED_TWICE`,
             :data:`REVERSED` or :data:`FATAL` where some runtimes compute the adjacent operator and the judged one so;
             else ``""``.
+        enlarges: which differences of the result the adjacent operator makes large ones of, see :data:`ENLARGE`.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
     """
@@ -167,6 +168,7 @@ class Match:
     tiny: bool = False
     quantised: str = ""
     kernel: str = ""
+    enlarges: frozenset[str] = frozenset()
     within: Pattern | None = None
 
     def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do
@@ -703,14 +705,34 @@ def _readers(flow: Flow, index: int) -> Iterator[Match]:
             distinct = both and (operator == "Cast" or name not in (result, *flow.after(result, _FOLDED_ALIKE)))
             factors, tiny = _magnitudes(flow, operator, inputs), _has_tiny(flow, inputs)
             rescaled = operator in LINEAR and _is_rescaled(flow, operator, inputs, but=name)
-            quantised = _levels_of(flow, name, operator)
+            quantised, enlarges = _levels_of(flow, name, operator), _enlarged(flow, i, name)
             known = [tuple(X for _ in operands)] if both else _others(flow, index, operator)
             for terms in known:
                 for given in _given(flow, operator, inputs, name):
                     reader = _adjacent(flow, operator, inputs, outputs, given, name)
                     pattern = reader.with_result(_judged(flow, index, terms))
                     yield Match(pattern, stands, operator, exact=exact, folded=folded, later=distinct, factors=factors,
-                                tiny=tiny, rescaled=rescaled, quantised=quantised)  # fmt: skip
+                                tiny=tiny, rescaled=rescaled, quantised=quantised, enlarges=enlarges)  # fmt: skip
+
+
+def _enlarged(flow: Flow, index: int, name: str) -> frozenset[str]:
+    """Which differences of a value the operator that reads it makes large ones of."""
+    operator, inputs, outputs = flow.steps[index]
+    if operator == "Cast":
+        return frozenset({SMALL} if any(flow.dtypes.get(one) == "bool" for one in outputs) else ())
+    found = ENLARGE.get(operator, frozenset())
+    read = inputs.index(name) if found else 0
+    if read != {"Div": 1, "Mod": 1}.get(operator, 0) and operator not in COMPARISONS:
+        return frozenset()
+    other = next((flow.elements(flow.source(one)) for one in inputs if one in flow.folded), None) if found else None
+    if operator == "Pow" and other is not None:
+        return frozenset() if (other >= 1).all() else found & {SMALL} if (other > 0).all() else found
+    near = operator not in COMPARISONS or other is None or bool((np.abs(other) < _NEAR_ZERO).any())
+    return found if near else frozenset()
+
+
+_NEAR_ZERO = 2.0**-100
+"""Magnitudes up to which a number can be another side of a comparison than one next to 0 is."""
 
 
 _RESCALED_BEHIND = (

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
 from typing import TypeAlias
 
 from minuend.operators import BY_ONNX, SUBTRACT
@@ -181,6 +182,25 @@ _KEEP_ERRORS = frozenset((
     "Unsqueeze", "Where",
 ))  # fmt: skip
 """Operators whose result has the relative error of what they read, and their own rounding: none adds, none jumps."""
+
+SMALL, ZERO_SIGN = "small", "sign of zero"
+"""Differences that an operator can make large ones of: those near 0, and that of the two zeros."""
+
+ENLARGE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            (
+                "ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less",
+                "LessOrEqual", "Log", "LpNormalization", "Mod", "NonZero", "ReduceLogSum", "ReduceProd", "Sign",
+                "Sqrt", "TopK", "Unique",
+            ),
+            frozenset({SMALL}),
+        ),
+        **dict.fromkeys(("Div", "Pow", "Reciprocal"), frozenset({SMALL, ZERO_SIGN})),
+    }
+)  # fmt: skip
+"""Operators that enlarge differences of what they read, and which: Div those of the divisor, Pow those of the base."""
+
 POWERS = (2.0**-8, 1.0, 2.0**8)
 """Powers of two that are measured."""
 

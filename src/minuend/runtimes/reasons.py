@@ -279,6 +279,14 @@ class Concerns(Reason):
     examples: tuple[Example, ...]
 
 
+class MadeLarger(Reason):
+    """What reads the result makes a large difference of a small one, or of the sign of a zero."""
+
+    code = "made-larger"
+    decides = False
+    operator: str
+
+
 class DocumentsSilent(Reason):
     """The verdict takes for right what the target's documents leave open."""
 

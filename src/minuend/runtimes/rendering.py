@@ -74,6 +74,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "undocumented": ("the documents do not say what the results are",),
         "nothing-stated": ("no data",),
         "concerns": ("affected: {examples}",),
+        "made-larger": ("{operator} makes more of it",),
         "documents-silent": ("the documents do not cover {values}",),
         "shapes-at-run-time": ("the shapes are dynamic; this holds for {relation}",),
         "folding-differs": ("{answers}",),
