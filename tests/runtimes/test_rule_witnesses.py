@@ -82,3 +82,52 @@ def test_an_average_of_float16_less_a_constant_is_shown_with_a_row_of_numbers(po
     got = gives(model, np.broadcast_to(np.array(row, np.float16), (1, 8, 16, 16)))
     assert np.float16(finding.witness.got) in got
     assert finding.witness.got != finding.witness.expected
+
+
+REDUCED = ["ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceMin"]
+
+
+@pytest.mark.parametrize("number", [0.0015, -3.0, 2.5, 40.0])
+@pytest.mark.parametrize("subtraction", ["Sub(r, k)", "Sub(k, r)"])
+@pytest.mark.parametrize("reduced", REDUCED)
+def test_what_is_cut_off_is_shown_with_the_constant_of_the_model(reduced: str, subtraction: str, number: float) -> None:
+    bfloat16 = ml_dtypes.bfloat16
+    operator = f"{reduced}(x, axes)"
+    body = f"(bfloat16[2,3,4] x) => (bfloat16[2,3,1] z) <int64[1] axes = {{2}}> {{ r = {operator} z = {subtraction} }}"
+    model = onnx.parser.parse_model(f"{HEAD} {body}".replace("13", "18"))  # before, openvino reads no axes of ReduceL1
+    stored = np.array([number], bfloat16).tobytes()
+    model.graph.initializer.append(onnx.helper.make_tensor("k", onnx.TensorProto.BFLOAT16, [1], stored, raw=True))
+    (finding,) = check(model, "openvino-cpu", hint="f32").findings
+    witness = finding.witness
+    if witness is None:
+        assert number < 0
+        assert reduced in ("ReduceL1", "ReduceL2", "ReduceSumSquare")
+        return
+    large, constant = witness.operands if subtraction == "Sub(r, k)" else witness.operands[::-1]
+    assert bfloat16(constant) == bfloat16(number)
+    neutral = {"ReduceProd": 1.0, "ReduceMin": large}.get(reduced, 0.0)
+    row = np.array([large**0.5 if reduced == "ReduceSumSquare" else large, *[neutral] * 3], bfloat16)
+    x = openvino.Tensor(
+        np.ascontiguousarray(np.broadcast_to(row, (2, 3, 4))).view(np.uint16), [2, 3, 4], openvino.Type.bf16
+    )
+    got = np.asarray(gives(model, x)).view(np.uint16).view(bfloat16).astype(np.float64)
+    assert set(got.ravel()) == {float(bfloat16(witness.got))}
+    assert bfloat16(witness.got) != bfloat16(witness.expected)
+
+
+@pytest.mark.parametrize("subtraction", ["Sub(r, k)", "Sub(k, r)"])
+@pytest.mark.parametrize("reduced", ["ReduceMax", "ReduceMean", "ReduceSum", "ReduceL2", "ReduceProd"])
+@pytest.mark.parametrize("axis", [0, 2])
+def test_a_constant_along_another_axis_is_shown_with_its_numbers(reduced: str, subtraction: str, axis: int) -> None:
+    dims = "1,4,5" if axis == 0 else "3,4,1"
+    operator = f"{reduced}(x, axes)" if reduced == "ReduceSum" else f"{reduced}<axes=[{axis}]>(x)"
+    stored = f"float[4,1] k = {{1.5, 1.5, 3.25, 4}}, int64[1] axes = {{{axis}}}"
+    body = f"(float[3,4,5] x) => (float[{dims}] z) <{stored}> {{ r = {operator} z = {subtraction} }}"
+    model = onnx.parser.parse_model(f"{HEAD} {body}")
+    (finding,) = check(model, "openvino-cpu", hint="f32").findings
+    assert finding.witness is not None
+    number, constant = finding.witness.operands if subtraction == "Sub(r, k)" else finding.witness.operands[::-1]
+    assert (number, constant) == (0.0, 3.25)
+    got = gives(model, np.zeros((3, 4, 5), np.float32))
+    assert got[0, 2, 0] == finding.witness.got == (-1.5 if subtraction == "Sub(r, k)" else 1.5)
+    assert abs(finding.witness.expected) == 3.25

@@ -12,6 +12,7 @@ import numpy as np
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.shapes import Shape
 from minuend.judging.constant_operands import concerns, equal_number
+from minuend.judging.operand_pools import codes_of
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
@@ -62,10 +63,11 @@ from minuend.runtimes.reasons import (
     ZeroNotMeasured,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.rule_witnesses import of_cut_off, of_factor
+from minuend.runtimes.rule_witnesses import of_cut_off, of_factor, of_misplaced
 from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, deviation, rank, worst
 from minuend.runtimes.table import STATIC, WIDE, Answers, joined, pattern_key
 from minuend.runtimes.target import Target
+from minuend.runtimes.values import number as number_of
 from minuend.runtimes.witness import Witness
 from minuend.standards.node import Node, TensorType
 
@@ -478,9 +480,24 @@ def _with_rule_witness(found: PatternVerdict, match: Match, occurrence: Occurren
     if match.kernel == NEGATED:
         return replace(found, witness=Witness(occurrence.op.computes, (-0.0, 0.0), 0.0, -0.0))
     if match.kernel == CUT_OFF:
-        return replace(found, witness=of_cut_off(match.pattern))
+        return replace(found, witness=of_cut_off(match.pattern, _numbers(occurrence)))
+    if match.kernel == MISPLACED:
+        number = 0.0 if all(one.constant or one.holds(0.0) for one in occurrence.operands) else math.inf
+        return replace(found, witness=of_misplaced(match.pattern, number, _numbers(occurrence)))
     return replace(found, witness=of_factor(match.pattern)) if found.severity == "sign-of-zero" else found
 
+
+def _numbers(occurrence: Occurrence) -> list[float]:
+    """The numbers of a constant operand, in their order."""
+    assert isinstance(occurrence.node, Node)
+    element = occurrence.node.a.element
+    stored = next((one for one in occurrence.fixed() if one is not None), None)
+    found = [] if stored is None else codes_of(element, stored).reshape(-1)[:_MOST_NUMBERS].tolist()
+    return [number_of(element, code) for code in found]
+
+
+_MOST_NUMBERS = 1024
+"""Numbers of a constant that are looked at for a witness."""
 
 _BOUNDED = ("rounds", "ordinary")
 """Value classes of numbers that a runtime rounds in fewer places, or in others, which bounds how far they are off."""
