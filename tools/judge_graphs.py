@@ -147,7 +147,7 @@ def worse(
         for got, values in trial.deviating(replace(own, verdict="ok")):
             fitting = [one for one in values[:-1] if _spreads(one, got.shape)]
             fitting += [small for one in values[:-1] if (small := _largest_subnormal(one, got.dtype)) is not None]
-            if got.dtype.name not in TYPES:  # truth values
+            if got.dtype.name not in TYPES or got.shape != values[-1].shape:  # truth values, or nothing to compare
                 continue
             seen = [one for one in seen_of([*fitting, values[-1]], got) if not any(map(one.within, promised))]
             if seen:
