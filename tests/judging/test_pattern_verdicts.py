@@ -1700,3 +1700,25 @@ def test_the_sign_of_a_zero_that_is_divided_by_is_an_infinity():
     assert finding.severity == "sign-of-zero"
     (finding,) = check(f"{text} {{ d = Sub (x, y) z = Reciprocal (d) }}", "openvino-cpu", hint="f32").findings
     assert finding.severity == "edge"
+
+
+@pytest.mark.parametrize("dtype", ["float", "int32"])
+@pytest.mark.parametrize(
+    ("dims", "met"), [(("a,b", "c,d"), True), (("a", "b"), True), (("a,b", "a,b"), False), (("a", "1"), False)]
+)
+def test_iree_takes_open_sizes_that_meet_for_equal(dims, met, dtype):
+    """Of shapes [2] and [1], the second element is computed with what lies behind the number of the second operand."""
+    made = ",".join(f"r{i}" for i, _ in enumerate(dims[0].split(",")))
+    head = f'<ir_version: 8, opset_import: ["" : 13]> g ({dtype}[{dims[0]}] x, {dtype}[{dims[1]}] y)'
+    (finding,) = check(f"{head} => ({dtype}[{made}] z) {{ z = Sub (x, y) }}", "iree", tolerate="subnormal").findings
+    assert ([one.code for one in finding.reasons] == ["open-sizes-meet"]) is met
+    assert (finding.verdict == "different-numbers" and finding.severity == "numbers") is met
+
+
+def test_iree_computes_other_numbers_where_one_open_size_is_1():
+    pytest.importorskip("iree.compiler")
+    text = '<ir_version: 8, opset_import: ["" : 13]> g (int32[a] x, int32[b] y) => (int32[c] z) { z = Sub (x, y) }'
+    given = [(name, TYPES["int32"], np.array(array, np.uint32)) for name, array in (("x", [1, 2]), ("y", [10]))]
+    with Runtime("iree") as runtime:
+        (answer,) = runtime.query("onnx", onnx.parser.parse_model(text).SerializeToString(), b"", given)
+    assert answer.codes.view(np.int32).tolist() != [-9, -8]

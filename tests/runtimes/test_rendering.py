@@ -57,6 +57,13 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     (because.NotInStandard("no rank 9"), "no rank 9", "no rank 9"),
     (because.SizesAssumed("no size is 0"), "no size is 0", "no size is 0"),
     (because.MadeLarger("Log"), "Log makes more of it", "Log 會放大此差異"),
+    (
+        because.OpenSizesMeet(
+            "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end"
+        ),
+        "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end",
+        "IREE 會把兩個動態大小視為相等：若其中一個是 1 而另一個不是，它會讀到末端之外",
+    ),
     (because.AsContracted(), "results as expected", "結果符合預期"),
     (
         because.OutOfReach(("wraps", "beyond int32"), (), (A, B)),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.core.shapes import ONE_OPERAND
+from minuend.core.shapes import ONE_OPERAND, bounds
 from minuend.errors import ShapeError, SpecError, Unsupported
 from minuend.judging.constant_operands import BY_DIGITS, SYSTEMATIC, can_make, concerns, in_float64, on_their_numbers
 from minuend.judging.pattern_verdicts import (
@@ -41,6 +41,7 @@ from minuend.runtimes.reasons import (
     NotInStandard,
     NotMeasured,
     NotUnderstood,
+    OpenSizesMeet,
     OtherOperandsDiffer,
     OtherPairsDiffer,
     OutOfReach,
@@ -92,6 +93,9 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
     for form, (verdict, statement) in strict_of(target).items():
         if form in occurrence.violations:
             return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
+    if (statement := quirks(target.runtime).open_dims) and _has_sizes_that_may_differ(node):
+        found = _finding(occurrence, target, "different-numbers", OpenSizesMeet(statement), severity="numbers")
+        return replace(found, deviations=(Deviation("numbers"),))
     occurrence = as_opened(occurrence, target)
     found = _as_read(_by_measurement(occurrence, node, measured, hint), occurrence)
     if (later := unfolded(occurrence, target)) is None:
@@ -99,6 +103,19 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
     again = _as_read(_by_measurement(later, node, measured, hint), later)
     worse = min(found, again, key=lambda one: WORST.index(one.verdict))
     return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
+
+
+def _has_sizes_that_may_differ(node: Node) -> bool:
+    """Whether two open sizes meet, of which one may be 1 where the other is not."""
+    a, *others = (one.shape for one in node.operands)
+    if a is None or len(others) != 1 or others[0] is None or node.op.broadcasting != "numpy":
+        return False
+    met = zip(a[::-1], others[0][::-1], strict=False)
+    return any(
+        not (isinstance(x, int) or isinstance(y, int) or (isinstance(x, str) and x == y))
+        and min(bounds(x)[0], bounds(y)[0]) <= 1
+        for x, y in met
+    )
 
 
 _ENLARGED: Mapping[str, tuple[Severity, Severity]] = {

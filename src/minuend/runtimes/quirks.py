@@ -56,6 +56,7 @@ class Quirks:
 
     Attributes:
         takes_anyway: broadcasting rule → what it does with shapes that the rule forbids: it does not say so.
+        open_dims: what it does where an open size meets another one that it may be repeated to; it does not say so.
         strict: a rule that models break and onnxruntime does not insist on, a kind of
         :mod:`minuend.onnx.graphs.normalising`, or
             a way to store constants, of :mod:`minuend.onnx.documents.constant_storage`, or two constants of a type →
@@ -100,6 +101,7 @@ class Quirks:
     """
 
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
+    open_dims: str = ""
     strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     strict_since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     strict_before: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -127,6 +127,13 @@ class UnsupportedForm(Reason):
     statement: str
 
 
+class OpenSizesMeet(Reason):
+    """The runtime takes two open sizes for equal, where the node repeats one that is 1."""
+
+    code = "open-sizes-meet"
+    statement: str
+
+
 class DialectNotRead(Reason):
     """The runtime reads other formats; ``to`` is what the model can be converted to, else ``refusal`` says why not."""
 

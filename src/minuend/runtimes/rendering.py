@@ -43,6 +43,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "not-understood": ("{message}",),
         "taken-anyway": ("{statement}",),
         "unsupported-form": ("{statement}",),
+        "open-sizes-meet": ("{statement}",),
         "dialect-not-read": (
             "{runtime} does not read {dialect} models",
             "; convert it first: minuend convert MODEL --to {to} -o OUT",

@@ -32,6 +32,8 @@ STRICT = {
 }
 """Ways to store constants that it does not read, and constants that it does not fold: the verdict, and why."""
 
+OPEN_DIMS = "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end"
+
 LOCAL_FUNCTIONS = False
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"3.13.0": (None, None)}
