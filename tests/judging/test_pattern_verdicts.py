@@ -1715,6 +1715,15 @@ def test_iree_takes_open_sizes_that_meet_for_equal(dims, met, dtype):
     assert (finding.verdict == "different-numbers" and finding.severity == "numbers") is met
 
 
+@pytest.mark.parametrize("accept", [(), ("negative zero", "subnormal")])
+def test_fix_helps_against_no_open_sizes_that_iree_takes_for_equal(accept):
+    text = '<ir_version: 8, opset_import: ["" : 13]> g (float[a] x, float[b] y) => (float[c] z) { z = Sub (x, y) }'
+    fixed = fix(parse_model(text), "iree", accept=accept, run=False)
+    assert [(one.instead, one.reason.partition(" ")[0]) for one in fixed.refused] == [
+        ("give sizes that are equal one name in the model", "IREE")
+    ]
+
+
 def test_iree_computes_other_numbers_where_one_open_size_is_1():
     pytest.importorskip("iree.compiler")
     text = '<ir_version: 8, opset_import: ["" : 13]> g (int32[a] x, int32[b] y) => (int32[c] z) { z = Sub (x, y) }'

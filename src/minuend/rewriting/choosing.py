@@ -22,7 +22,7 @@ from minuend.rewriting.wording import FLOATS, SATURATE, deviation, elsewhere, in
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reasons import UnsupportedForm, deciding
+from minuend.runtimes.reasons import OpenSizesMeet, UnsupportedForm, deciding
 from minuend.runtimes.severity import Severity
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
@@ -146,6 +146,8 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))
+    if isinstance(deciding(finding.reasons), OpenSizesMeet):
+        return Choice("refuse", finding.reason, instead="give sizes that are equal one name in the model")
     tolerated = request.options.tolerate.of(finding.target).covers(finding)
     if tolerated is not None and not request.saturates:
         return Choice("leave", tolerated=tolerated)

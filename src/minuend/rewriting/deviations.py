@@ -13,6 +13,7 @@ from minuend.models.occurrences import Occurrence, value_classes
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.quirks import strict_of
+from minuend.runtimes.reasons import OpenSizesMeet, deciding
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
@@ -73,7 +74,8 @@ def doubt(occurrence: Occurrence, options: Rewriting, shared: Collection[str] = 
         return ""
     node = occurrence.node
     broken = occurrence.violations & strict_of(target).keys()
-    excusable = accept and finding.verdict in _ACCEPTABLE and not broken
+    met = isinstance(deciding(finding.reasons), OpenSizesMeet)
+    excusable = accept and finding.verdict in _ACCEPTABLE and not (broken or met)
     if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
         return pattern_verdict(occurrence, node, target, options.hint, accept).reason
     return finding.reason
