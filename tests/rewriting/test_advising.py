@@ -105,6 +105,17 @@ def test_a_hint_with_which_fix_helps_is_offered_with_the_rewrite() -> None:
     )
 
 
+def test_a_hint_that_is_enough_is_offered_without_a_rewrite() -> None:
+    source = open_model(MODELS / "quantise_back.torchscript-14.onnx")
+    judging = Judging(targets=find_targets(OPENVINO), tolerate=Tolerances(Tolerance.of("sign-of-zero")))
+    first, *others = advised(examine(source, judging, "m.onnx"), source, judging)
+    assert [one.tolerated for one in (first, *others)] == [None, "sign-of-zero", "sign-of-zero"]
+    (action,) = first.actions
+    assert (action.kind, action.setting) == ("set", (("INFERENCE_PRECISION_HINT", "f32"),))
+    assert action.command == f"minuend check MODEL --target {OPENVINO} --hint f32"
+    assert mn.check(MODELS / "quantise_back.torchscript-14.onnx", OPENVINO, hint="f32").ok
+
+
 HALF = '<ir_version: 10, opset_import: ["" : 18]> g (uint8[4] a, uint8[4] b, double[4] x) => (uint8[4] c, double[4] y) '
 HALF += "{ c = Sub(a, b) y = Sub(x, x) }"
 

@@ -38,6 +38,7 @@ class Help:
 
     fixable: bool
     fix_hint: str
+    hint_alone: bool
     partly: bool
     assumable: tuple[Assumable, ...]
 
@@ -70,6 +71,7 @@ def _with(finding: Finding, found: Help | None) -> Finding:
         finding,
         fixable=found.fixable,
         fix_hint=found.fix_hint,
+        hint_alone=found.hint_alone,
         partly=found.partly,
         assumable=found.assumable,
     )
@@ -90,7 +92,8 @@ def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help
         return {}
     try:
         work = fixing.work(model, options)
-        assumable = {one.where: tuple(_assumable(one, model, work)) for one in work.occurrences()}
+        occurrences = {one.where: one for one in work.occurrences()}
+        assumable = {place: tuple(_assumable(one, model, work)) for place, one in occurrences.items()}
         work.run()
     except MinuendError:
         return {}
@@ -100,8 +103,16 @@ def _helped(model: Model, target: Target, judging: Judging) -> Mapping[str, Help
     found: dict[str, Help] = {}
     for place, own in assumable.items():
         helping = hint if place in refused and place not in with_hint else ""
-        found[place] = Help(place not in refused, helping, bool(with_hint if helping else refused), own)
+        alone = bool(helping) and _is_fine_with(helping, occurrences[place], options)
+        found[place] = Help(place not in refused, helping, alone, bool(with_hint if helping else refused), own)
     return found
+
+
+def _is_fine_with(hint: str, occurrence: Occurrence, options: Rewriting) -> bool:
+    """Whether an occurrence does not count where a hint is set."""
+    assert options.runtime is not None
+    found = judge(occurrence, options.runtime, hint=hint)
+    return found.verdict == "ok" or options.tolerate.of(found.target).covers(found) is not None
 
 
 def _refused_with(

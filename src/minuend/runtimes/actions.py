@@ -47,6 +47,7 @@ def actions(
     operator: str = SUBTRACT.name,
     fixable: bool = True,
     fix_hint: str = "",
+    hint_alone: bool = False,
     partly: bool = False,
     ran: bool = False,
     assumable: Sequence[Assumable] = (),
@@ -58,6 +59,7 @@ def actions(
         target, verdict, reasons: of the finding. inferred: whether other releases were measured in its place.
         operator: what is judged; subtraction alone is run and fixed.
         fixable: whether fix may repair it. fix_hint: the hint with which it does, where it does not without one.
+        hint_alone: whether nothing needs to be fixed with that.
         partly: whether fix refuses other nodes of the model. ran: whether the model was run on the target already.
         assumable: what has to be assumed so that nothing is found.
         roundings: how far results are from the expected ones at most, in ulps; 0 where that is not known.
@@ -70,7 +72,7 @@ def actions(
     useless = {*(() if fixable else ("fix",)), *(("run",) if ran else ())}
     found = [one for one in _actions(target, verdict, deciding(reasons), inferred, operator) if one.kind not in useless]
     if fix_hint and not fixable:
-        found.append(_fixed_with(target, fix_hint))
+        found.append(_with_hint(target, fix_hint, alone=hint_alone))
     assumed = " ".join(f"--assume {shell_word(f'{name}={lo}..{hi}')}" for name, lo, hi in assumable)
     check = f"minuend check MODEL --target {target}"
     return (
@@ -80,9 +82,11 @@ def actions(
     )
 
 
-def _fixed_with(target: str, hint: str) -> Action:
-    """A rewrite for a runtime whose option is set."""
+def _with_hint(target: str, hint: str, *, alone: bool) -> Action:
+    """A runtime's option, and a rewrite where that is not enough."""
     setting = tuple(quirks(target.partition("@")[0]).hints[hint].items())
+    if alone:
+        return Action("set", f"minuend check MODEL --target {target} --hint {hint}", setting)
     return Action("fix", f"minuend fix MODEL --target {target} --hint {hint} -o OUT", setting)
 
 

@@ -42,8 +42,9 @@ class Finding:
         accepted: why somebody accepts it, so that it does not count.
         tolerated: the severity for which it does not count; ``None`` where it is not tolerated.
         fixable: whether fix repairs it; ``None`` where that was not tried. fix_hint: the precision hint with which it
-            does, where it does not without one. partly: whether fix refuses other nodes of the model, so that it writes
-            with ``--partial`` alone. assumable: what has to be assumed of values so that it is none.
+            does, where it does not without one. hint_alone: whether nothing needs to be fixed with that.
+        partly: whether fix refuses other nodes of the model, so that it writes with ``--partial`` alone.
+        assumable: what has to be assumed of values so that it is none.
         ran: whether the model was run on the very release that was judged.
     """
 
@@ -73,6 +74,7 @@ class Finding:
     tolerated: Severity | None = None
     fixable: bool | None = None
     fix_hint: str = ""
+    hint_alone: bool = False
     partly: bool = False
     ran: bool = False
     assumable: tuple[Assumable, ...] = ()
@@ -113,6 +115,7 @@ class Finding:
             operator=self.operator or SUBTRACT.name,
             fixable=self.fixable is not False,
             fix_hint=self.fix_hint,
+            hint_alone=self.hint_alone,
             partly=self.partly,
             ran=self.ran,
             assumable=self.assumable,
