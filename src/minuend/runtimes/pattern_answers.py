@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from minuend.core.elements import TYPES, ElementType, of_numpy
+from minuend.models.flow import SHAPES
 from minuend.models.matching import NARROW, WITHIN
-from minuend.models.patterns import Pattern, can_enlarge_errors, is_alone
+from minuend.models.patterns import Op, Pattern, can_enlarge_errors, is_alone
 from minuend.operators import SUBTRACT
 from minuend.operators import codes as of_codes
 from minuend.operators.operator import Value
@@ -205,7 +206,7 @@ def _deviating(built: Built, ran: Ran, places: Sequence[int], pattern: Pattern) 
     terms = [one for one in _spread([*built.terms, *ran.operands], ran.fed, shape) if one is not None]
     seen: dict[Severity, tuple[int, int]] = {}
     for i in dict.fromkeys(places):
-        name, ulps = _severity(ran, i, (_exact(one, i) for one in terms))
+        name, ulps = _moved_severity(ran, i, pattern) or _severity(ran, i, (_exact(one, i) for one in terms))
         if name not in seen or ulps > seen[name][0]:
             seen[name] = ulps, i
     worst_first = sorted(seen, key=rank, reverse=True)
@@ -220,6 +221,25 @@ def as_can_be(answer: Answer, pattern: Pattern) -> Answer:
         return answer
     found = {*answer.severities} - {"rounding"} | {"numbers"}
     return replace(answer, severities=tuple(one for one in SEVERITIES if one in found), ulps=0)
+
+
+_MOVING = (
+    *SHAPES, "Slice", "Split", "Concat", "Gather", "GatherElements", "GatherND", "Pad", "DepthToSpace", "SpaceToDepth",
+)  # fmt: skip
+"""Operators whose elements are those that they read, elsewhere."""
+
+
+def _moved_severity(ran: Ran, place: int, pattern: Pattern) -> tuple[Severity, int] | None:
+    """The same of an element that an operator moved, by the operands where it stood; ``None`` where it was not."""
+    if not isinstance(pattern, Op) or pattern.judged or pattern.operator not in _MOVING:
+        return None
+    difference = ran.operands[2]
+    alike = np.flatnonzero(_is_expected(difference, ran, place))
+    spread = _spread(ran.operands, {}, difference.shape)
+    if not alike.size or any(one is None for one in spread):
+        return None
+    found = [_severity(ran, place, [_exact(one, i) for one in spread if one is not None]) for i in alike[:_TRIED]]
+    return max(found, key=lambda one: (rank(one[0]), one[1]))
 
 
 def _severity(ran: Ran, place: int, operands: Iterable[Value]) -> tuple[Severity, int]:
