@@ -24,7 +24,7 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import Any
 
@@ -35,6 +35,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 import minuend as mn
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.errors import MinuendError, SpecError
+from minuend.onnx.documents.tensors import element_kind
 from minuend.onnx.graphs.declared import constant_outputs, kinds
 from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.nesting import captured
@@ -104,6 +105,12 @@ def array_of(output: Output) -> Array:
         return output.codes.view(np.bool_)
     found: Array = np.ascontiguousarray(output.codes).view(output.element.memory)
     return found.reshape(output.codes.shape)
+
+
+def _type_of(output: Output) -> onnx.TypeProto:
+    """The type of an output, of any sizes."""
+    kind = TensorProto.BOOL if output.element is None else data_number(output.element.name)
+    return helper.make_tensor_type_proto(kind, [None] * output.codes.ndim)
 
 
 def same(one: Output, other: Output) -> bool:
@@ -205,7 +212,7 @@ def _part(
 def until(model: ModelProto, names: Sequence[str]) -> ModelProto:
     """What of a model makes some values, which become its outputs."""
     types = infer_types(model).types["graph"]
-    outputs = [ValueInfoProto(name=name, type=types[name]) for name in names]
+    outputs = [ValueInfoProto(name=name, type=types.get(name)) for name in names]  # the runtime infers what is missing
     return _part(model, _ancestors(model.graph, names), outputs)
 
 
@@ -390,9 +397,12 @@ class Trial:
 
     @functools.cached_property
     def types(self) -> Mapping[str, onnx.TypeProto]:
-        """The types of the values of its main graph."""
+        """The types of the values of its main graph; behind operators that ONNX lacks, of what the runtime gives."""
         found: Mapping[str, onnx.TypeProto] = infer_types(self.model).types["graph"]
-        return found
+        others = [name for node in self.model.graph.node for name in node.output if name and name not in found]
+        answer = self.ask(until(self.model, others), self.sets[0]) if others else []
+        given = {} if isinstance(answer, Refused) else dict(zip(others, map(_type_of, answer), strict=True))
+        return {**found, **given}
 
     def truth(self, finding: Finding) -> Truth:
         """Say what happened to the subtraction of a finding."""
@@ -407,6 +417,10 @@ class Trial:
             refused = next((one.message for one in self.answers if isinstance(one, Refused)), "")
             return Truth(NOT_RUN, refused) if refused else Truth(UNCLEAR, "the model is invalid, and it runs")
         place = place_of(self.model, finding.location)
+        if not finding.dtype:
+            finding = replace(finding, dtype=self._dtype(place))
+        if not finding.dtype:
+            return Truth(UNCLEAR, "its type is not known")
         if place.inside:
             barriers = barred(place, finding.dtype)
             found = [self._inside(barriers, finding, k) for k in range(len(self.sets))]
@@ -419,6 +433,11 @@ class Trial:
         ):
             return Truth(UNCLEAR, "it does not answer twice alike")
         return worst
+
+    def _dtype(self, place: Place) -> str:
+        """The element type of a node's result; empty where it is not known."""
+        kind = None if place.inside else element_kind(self.types.get(place.node.output[0]))
+        return (kind.name if kind is not None else None) or ""
 
     def deviating(self, finding: Finding) -> Iterator[tuple[Array, list[Array]]]:
         """Yield a first output for each set of inputs with which a node of the main graph makes it another, and values

@@ -90,6 +90,15 @@ def test_zero_that_is_subtracted_is_fine_where_the_model_is_the_same_without_it(
     assert happened(runtimes["openvino-cpu"], text, "f32", x=x) == kind
 
 
+def test_the_types_that_only_the_runtime_knows_are_asked_of_it(runtimes):
+    """Of what an operator of onnxruntime makes, ONNX says nothing; no verdict has a type then."""
+    proto = model("(float[4] x) => (float[4] y) { t = com.microsoft.Gelu(x) u = Exp(t) d = Sub(t, u) y = Abs(d) }")
+    proto.opset_import.add(domain="com.microsoft", version=1)
+    runtime = runtimes["onnxruntime-cpu"]
+    finding = replace(mn.check(proto, f"onnxruntime-cpu@{runtime.release}").findings[0], verdict="ok", dtype="")
+    assert Trial(runtime, proto, [{"x": X}]).truth(finding) == Truth(FINE)
+
+
 def test_what_differs_behind_another_node_that_is_reported_is_unclear_of_one_that_is_not(runtimes):
     runtime = runtimes["openvino-cpu"]
     proto = model("(float[4] x) => (float[4] y) <float c = {12582912}> { t = Sub(x, c) y = Add(t, c) }")
