@@ -127,6 +127,38 @@ def test_integers_of_constant_1_are_read_as_exporters_wrote_them() -> None:
     assert fault(walk(read(model)), ["Sub"]) == ""
 
 
+PAIRED = "(float[10] x, float[12] y) => (float[10,12] d, float[10,12] z) <int64[1] k = {1}> {"
+"""What is computed of every pair of two rows: each with another size, the first with an axis more."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{PAIRED} u = Unsqueeze(x, k) d = Sub(u, y) z = Add(u, y) }}",
+        f"{PAIRED} u = Unsqueeze(x, k) z = Mul(y, u) d = Sub(z, z) }}",
+        f"{PAIRED} d = Sub(z, z) u = Unsqueeze(x, k) v = Unsqueeze(u, k) w = Squeeze(v, k) z = Add(w, y) }}",
+    ],
+)
+def test_rows_of_two_sizes_that_are_broadcast_are_no_fault(text: str) -> None:
+    """ONNX's inference follows them as if they were shapes, and forgets the axis then."""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 14]> g {text}')
+    assert fault(walk(read(model)), ["Sub"]) == ""
+    assert mn.check(model, "onnxruntime-cpu@1.32.0").findings[0].verdict == "ok"
+    assert mn.convert(model, "onnx:18").model.opset_import[0].version == 18
+
+
+def test_rows_that_cannot_be_broadcast_are_a_fault_beside_those_that_can() -> None:
+    text = PAIRED.replace("] z)", "] z, w)") + " u = Unsqueeze(x, k) d = Sub(u, y) z = Add(u, y) w = Mul(x, y) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 14]> g {text}')
+    assert fault(walk(read(model)), ["Sub"]) == "graph.node[3]: Mul: Incompatible dimensions"
+
+
+def test_integers_that_wrap_are_no_fault() -> None:
+    text = f"(int64[1] x) => (int64[1] d, int64[1] z) <int64[1] k = {{{2**62}}}> {{ z = Add(k, k) d = Sub(x, z) }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 14]> g {text}')
+    assert fault(walk(read(model)), ["Sub"]) == ""
+
+
 @pytest.mark.parametrize("target", ["onnxruntime-cpu", "openvino-cpu", "tract"])
 def test_check_calls_a_subtraction_beside_an_invalid_node_invalid_and_fix_writes_nothing(target: str) -> None:
     model = model_with("z = MatMul(x, y)")
