@@ -97,18 +97,28 @@ def _axes(flow: Flow, x: str, mean: str) -> Collection[str]:
     return (LAST if after == (*before[:-1], 1) else OTHERS,)
 
 
-def _divided(flow: Flow, d: str, square: str, root: str, division: str) -> set[str]:
-    """The difference once it is divided in a way, by name."""
-    own = _handed_on(flow, {d})
+_SAME = ("Identity", "Dropout")
+_CONVERTED = (*_SAME, "Cast")
+_BY_ONE = "1 / x"
+"""A division that is a product with a constant's quotient."""
+
+
+def _divided(flow: Flow, d: str, square: str, root: str, division: str, passed: Collection[str] = _SAME) -> set[str]:
+    """The difference once it is divided in a way, by name; ``passed`` names what may stand between its operators."""
+    own = _handed_on(flow, {d}, passed)
     squares = {
         out
         for operator, inputs, out in _read(flow, own)
         if operator == square and (inputs[0] in own if operator == "Pow" else own.issuperset(inputs))
     }
-    roots = _after(flow, _after(flow, _after(flow, squares, "ReduceMean"), "Add"), root)
+    means = _after(flow, _handed_on(flow, squares, passed), "ReduceMean", passed)
+    roots = _after(flow, _after(flow, means, "Add", passed), root, passed)
     if division == "Div":
         return {out for operator, inputs, out in _read(flow, own) if operator == "Div" and set(inputs[1:]) & roots}
-    by = _after(flow, roots, "Reciprocal")
+    if division == _BY_ONE:
+        by = {out for operator, inputs, out in _read(flow, roots) if operator == "Div" and inputs[0] in flow.folded}
+    else:
+        by = _after(flow, roots, "Reciprocal", passed)
     return {out for operator, inputs, out in _read(flow, own) if operator == "Mul" and set(inputs) & by}
 
 
@@ -155,6 +165,37 @@ def has_other_parameters(flow: Flow, index: int) -> bool | None:
     return True if True in found else None if None in found else False
 
 
+def types_of_one(flow: Flow, index: int) -> tuple[str, str] | None:
+    """The types of value and scale of the one operator that onnxruntime makes of a normalisation with conversions.
+
+    It leaves out the conversion of a value that the mean and the difference alone read, and one of the quotient.
+    ``None`` where a node is no such difference, or it leaves none out.
+    """
+    operator, operands, outputs = flow.steps[index]
+    if operator != "Sub" or not outputs or flow.maker(operands[1], ()) != "ReduceMean":
+        return None
+    x, mean = operands
+    if x not in flow.operands(mean, ()) or LAST not in _axes(flow, x, mean):
+        return None
+    if mean in flow.outputs or flow.uses(outputs[0]) > 2 or outputs[0] in flow.outputs:
+        return None
+    made = flow.maker_of(x)
+    alone = x not in flow.outputs and all(
+        flow.steps[i][0] == "ReduceMean" or flow.steps[i][1][1:] == (mean,) for i in flow.readers_of(x)
+    )
+    left_out = made is not None and alone and flow.steps[made][0] == "Cast"
+    value = flow.dtypes.get(flow.steps[made][1][0] if made is not None and left_out else x)
+    divided = {name for way in ("Div", _BY_ONE) for name in _divided(flow, outputs[0], "Pow", "Sqrt", way, _CONVERTED)}
+    own = {name for name in _handed_on(flow, divided, _CONVERTED) if flow.uses(name) == 1}
+    for inputs, out in ((inputs, out) for kind, inputs, out in _read(flow, own) if kind == "Mul" and len(inputs) == 2):
+        scale = next((flow.dtypes.get(name) for name in inputs if name not in own and _may_be(flow, name)), None)
+        ends = [more for kind, more, _ in _read(flow, {out}) if kind == "Add" and flow.uses(out) == 1]
+        added = any(_may_be(flow, name) for more in ends for name in more if name != out)
+        if added and value and scale and (value, scale) != (flow.dtypes.get(x),) * 2:
+            return value, scale
+    return None
+
+
 def has_scale_of_one_element(flow: Flow, index: int) -> bool:
     """Whether what a normalisation gives is multiplied or divided by one number, where its last axis has more."""
     operator, operands, outputs = flow.steps[index]
@@ -179,16 +220,16 @@ def _is_no_vector(flow: Flow, name: str, size: object) -> bool | None:
     return False if dims[0] == size else None
 
 
-def _after(flow: Flow, names: set[str], operator: str) -> set[str]:
-    return _handed_on(flow, {out for kind, _, out in _read(flow, names) if kind == operator})
+def _after(flow: Flow, names: set[str], operator: str, passed: Collection[str] = _SAME) -> set[str]:
+    return _handed_on(flow, {out for kind, _, out in _read(flow, names) if kind == operator}, passed)
 
 
-def _handed_on(flow: Flow, names: set[str]) -> set[str]:
+def _handed_on(flow: Flow, names: set[str], passed: Collection[str] = _SAME) -> set[str]:
     """Some values, by all the names that they have."""
     found: set[str] = set()
     while names:
         found |= names
-        names = {out for kind, _, out in _read(flow, names) if kind in ("Identity", "Dropout")} - found
+        names = {out for kind, _, out in _read(flow, names) if kind in passed} - found
     return found
 
 

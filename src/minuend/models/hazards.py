@@ -15,6 +15,10 @@ extremes of float16         the model has a Max or Min of float16 whose operands
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
                             and dequantised behind it
 input in 16 bits            the model quantises an input to 16 bits, and an output is what this is converted back to
+normalisation …             the model converts what it normalises, or the quotient, and scales that in another type,
+                            ``of two types`` or ``of float16 and another type`` (from opset 17 on), or ``of float16,
+                            converted``; or in the same one, ``in float16 and back`` (from opset 17 on) or ``and back``;
+                            or it scales float32 in float16, ``scaled in float16`` (below opset 17)
 int8 moved                  the model moves what it dequantises from int8, and does not quantise it again at once
 """
 
@@ -30,7 +34,7 @@ from minuend.core.elements import TYPES
 from minuend.models.cells import BEHIND_ATTENTION, CELL, LAYERS, in_cells, is_behind_attention, is_behind_layers
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
-from minuend.models.fusions import has_other_parameters, has_scale_of_one_element
+from minuend.models.fusions import has_other_parameters, has_scale_of_one_element, types_of_one
 from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
 from minuend.models.ranges.interval import Range
 
@@ -44,11 +48,17 @@ MOVED_INT8 = "int8 moved"
 INPUT_IN_16_BITS = "input in 16 bits"
 QUANTISED_OUTPUT = "output quantised"
 SCALE = "scale of one element"
+TWO_TYPES, WITH_FLOAT16, OF_FLOAT16 = (
+    f"normalisation of {one}" for one in ("two types", "float16 and another type", "float16, converted")
+)
+AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16 = (
+    f"normalisation {one}" for one in ("and back", "in float16 and back", "scaled in float16")
+)
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
 KINDS = frozenset((
     JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT, SCALE,
-    BEHIND_ATTENTION, MASK, CELL, LAYERS,
+    BEHIND_ATTENTION, MASK, CELL, LAYERS, TWO_TYPES, WITH_FLOAT16, OF_FLOAT16, AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16,
     *OTHER_PARAMETERS.values(),
 ))  # fmt: skip
 """All of them, except that a square has the name of its type behind it."""
@@ -88,8 +98,8 @@ class Hazards:
     frozenset({'square of int64'})
     """
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
+    def __init__(self, flow: Flow, opset: int = 0) -> None:
+        self.flow, self.opset = flow, opset
 
     def of(self, index: int, operands: Sequence[Range]) -> frozenset[str]:
         """Return the kinds of a node whose operands can hold some values."""
@@ -125,6 +135,7 @@ class Hazards:
             yield SIGNS_MIXED
         if index in self._quantised_later:
             yield QUANTISED_OUTPUT
+        yield from self._normalised.get(places[index], ())
 
     @cached_property
     def _quantised_later(self) -> frozenset[int]:
@@ -141,6 +152,11 @@ class Hazards:
                 found.add(i)
                 values.update(inputs)
         return frozenset(found)
+
+    @cached_property
+    def _normalised(self) -> Mapping[int, Collection[str]]:
+        """The kinds of normalisations that are computed otherwise, by the numbers of nodes that subtract a mean."""
+        return {i: {*kinds} - _NOT_LOADED for i, kinds in _normalisations(self.flow.plain[0], self.opset)}
 
     @cached_property
     def _in_cells(self) -> frozenset[int]:
@@ -227,6 +243,30 @@ def kinds_of_model(flows: Collection[Flow], opset: int) -> Iterator[str]:
         yield INPUT_IN_16_BITS
     if opset > 20 and moves_int8(flows):
         yield MOVED_INT8
+    for flow in flows:
+        for _, kinds in _normalisations(flow.plain[0], opset):
+            yield from _NOT_LOADED.intersection(kinds)
+
+
+_NOT_LOADED = frozenset((TWO_TYPES, WITH_FLOAT16, OF_FLOAT16))
+
+
+def _normalisations(flow: Flow, opset: int) -> Iterator[tuple[int, Collection[str]]]:
+    """The nodes that subtract the mean in normalisations with conversions, each with the kinds that these are of."""
+    if not {"ReduceMean", "Sqrt"} <= flow.operators:
+        return
+    for i in range(len(flow.steps)):
+        found = types_of_one(flow, i)
+        if found is None:
+            continue
+        value, scale = found
+        if value == scale:
+            yield i, {AND_BACK} if value != "float16" else {FLOAT16_AND_BACK} if opset > 16 else ()
+        elif "float16" not in found:
+            yield i, {TWO_TYPES}
+        else:
+            later = {WITH_FLOAT16} if opset > 16 else {IN_FLOAT16} if scale == "float16" else ()
+            yield i, {*later, OF_FLOAT16} if value == "float16" else later
 
 
 def has_extremes_of_float16(flows: Collection[Flow]) -> bool:

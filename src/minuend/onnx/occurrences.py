@@ -115,12 +115,13 @@ def _analysed(
     analysis.run()
     wrong = faults.fault(analysis.scopes.values(), analysis.judged)
     flows = {scope.where: flow_of(model, scope) for scope in scopes}
-    hazards = {where: Hazards(flow) for where, flow in flows.items()}
+    opset = model_opsets(model.proto).get("", 0)
+    hazards = {where: Hazards(flow, opset) for where, flow in flows.items()}
     stored = ways(model.proto)
     violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
-    violations |= set(kinds_of_model(flows.values(), model_opsets(model.proto).get("", 0)))
+    violations |= set(kinds_of_model(flows.values(), opset))
     names = declared.names_of_dims(model.proto)
 
     def known_flow(scope: Scope) -> Flow:

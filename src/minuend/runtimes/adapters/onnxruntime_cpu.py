@@ -21,7 +21,22 @@ SWITCHES = {
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_OF_TWO_TYPES = (
+    "not-implemented",
+    "onnxruntime makes one operator of a normalisation in two types, which is not valid; set ORT_DISABLE_ALL",
+)
+_CONVERTED = (
+    "different-numbers",
+    "onnxruntime makes one operator of a normalisation without a conversion in it; set ORT_DISABLE_ALL",
+)
+
 STRICT = {
+    "normalisation of two types": _OF_TWO_TYPES,
+    "normalisation of float16 and another type": _OF_TWO_TYPES,
+    "normalisation of float16, converted": _OF_TWO_TYPES,
+    "normalisation and back": _CONVERTED,
+    "normalisation in float16 and back": _CONVERTED,
+    "normalisation scaled in float16": _CONVERTED,
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
     "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
@@ -46,8 +61,13 @@ STRICT = {
 QuantizeLinear of the same zero point, and says that this is of another type; 1.26.0 and opset 20 are fine. It moves
 QuantizeLinear before a Transpose, and hands out what is quantised: from 1.20.1 to 1.32.0, with any optimizer off."""
 
-STRICT_SINCE = {"int8 moved": (1, 27)}
-STRICT_BEFORE = {"extremes of float16": (1, 20, 1)}
+STRICT_SINCE = {
+    "int8 moved": (1, 27),
+    "normalisation of float16 and another type": (1, 20),
+    "normalisation in float16 and back": (1, 20),
+    "normalisation scaled in float16": (1, 23),
+}
+STRICT_BEFORE = {"extremes of float16": (1, 20, 1), "normalisation of float16, converted": (1, 18)}
 """The releases between which it does not take that. With opset 12 or newer, 1.15.0 to 1.19.2 end with "corrupted top
 size" where each result has memory of its own, and change results of other nodes where not: a subtraction's, for one."""
 

@@ -19,7 +19,21 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_OF_TWO_TYPES = (
+    "not-implemented",
+    "onnxruntime makes one operator of a normalisation in two types, which is not valid; disable optimizations",
+)
+_CONVERTED = (
+    "different-numbers",
+    "onnxruntime makes one operator of a normalisation without a conversion in it; disable optimizations",
+)
+
 STRICT = {
+    "normalisation of two types": _OF_TWO_TYPES,
+    "normalisation of float16 and another type": _OF_TWO_TYPES,
+    "normalisation and back": _CONVERTED,
+    "normalisation in float16 and back": _CONVERTED,
+    "normalisation scaled in float16": _CONVERTED,
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
     "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
