@@ -1020,6 +1020,43 @@ def test_releases_of_onnxruntime_differ_in_the_conversions_that_they_leave_out(c
     assert [verdicts(mixed(case, opset), f"onnxruntime-cpu@{release}")[0] for opset in (16, 17)] == known
 
 
+SQUARED, ROOT = "p = Pow(d, two) {mean}", "n = Add(w, e) r = Sqrt(n)"
+WRITTEN = {  # what a difference from a mean becomes, and whether onnxruntime makes one operator of it
+    "as it was measured": (f"{SQUARED} {ROOT} q = Div(d, r)", True),
+    "a reciprocal by a division": (f"{SQUARED} {ROOT} o = Div(one, r) q = Mul(o, d)", True),
+    "a sum with 0": (f"{SQUARED} z = Add(zero, w) n = Add(z, e) r = Sqrt(n) q = Div(d, r)", True),
+    "a product with 1": (f"{SQUARED} {ROOT} t = Div(d, r) q = Mul(one, t)", True),
+    "moved nowhere": (f"u = Pow(d, two) p = Transpose<perm = [0, 1]>(u) {{mean}} {ROOT} q = Div(d, r)", True),
+    "a conversion": (
+        f"{SQUARED.replace('d,', 'f,')} {ROOT} q = Div(f, r)".replace("p =", "f = Cast<to = 1>(d) p ="),
+        True,
+    ),
+    "a product with itself": (f"p = Mul(d, d) {{mean}} {ROOT} o = Div(one, r) q = Mul(d, o)", False),
+    "a sum behind the root": (f"{SQUARED} n = Sqrt(w) r = Add(n, e) q = Div(d, r)", False),
+    "another divisor": (f"{SQUARED} v = Mul(w, e) n = Div(v, two) r = Sqrt(n) q = Div(d, r)", False),
+    "scaled before": (f"{SQUARED} {ROOT} k = Mul(d, g) q = Div(k, r)", False),
+    "no squares": ("p = Abs(d) {mean} l = Sqrt(w) q = Mul(d, l)", False),
+}
+
+
+@pytest.mark.parametrize(("body", "one"), WRITTEN.values(), ids=WRITTEN)
+def test_onnxruntime_makes_one_operator_of_a_normalisation_that_is_written_in_one_way(body, one, tmp_path):
+    """What changes nothing is gone before; of what is written otherwise all was different."""
+    rows = ", ".join(str(i / 8) for i in range(8))
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 17]> g (float[4,8] x) => (float[4,8] y) <float[8] g = {{{rows}}}, '
+        f"float[8] b = {{{rows}}}, float two = {{2}}, float one = {{1}}, float zero = {{0}}, float e = {{0.00001}}> {{ "
+        f"m = ReduceMean<axes = [-1]>(x) d = Sub(x, m) {body.format(mean='w = ReduceMean<axes = [-1]>(p)')} "
+        "s = Mul(q, g) y = Add(s, b) }"
+    )
+    assert verdicts(text, ONNXRUNTIME) == ["different-numbers" if one else "ok"]
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath, options.log_severity_level = str(tmp_path / "made.onnx"), 4
+    onnxruntime.InferenceSession(parse_model(text).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    made = {node.op_type for node in onnx.load(tmp_path / "made.onnx").graph.node}
+    assert ("Sub" not in made) is one
+
+
 BESIDES = {
     "transposed": ("t = Transpose(y)", True),
     "transposed and reshaped": ("u = Transpose(y) t = Reshape(u, r)", True),

@@ -195,7 +195,7 @@ def _each(
         known = quirks(target.runtime)
         if (match.within is not None and not known.splits) or (match.kernel and not known.crosses):
             continue
-        if match.kernel == SUMMED and known.sums_apart(target.release):
+        if (match.kernel == SUMMED and known.sums_apart(target.release)) or (match.supposed and known.as_written):
             continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue

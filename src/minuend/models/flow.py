@@ -49,6 +49,10 @@ _HANDED_ON = {"Concat": (0, None), "Max": (0, None), "Min": (0, None), "Where": 
 """From which input to which an operator hands numbers on, where that is not the first alone."""
 
 
+_NEUTRAL_PLACES = {"Add": (0, 1), "Sub": (1,), "Mul": (0, 1), "Div": (1,)}
+"""Operators of two operands, and which of them is 0 or 1 where the other one stays."""
+
+
 @dataclass
 class Flow:
     """The nodes of one scope, under ONNX's names of operators.
@@ -154,6 +158,34 @@ class Flow:
                 steps.append(("", (), ()))
         outputs_ = [names.get(name, name) for name in self.outputs]
         return replace(self, steps=steps, outputs=outputs_, no_readers=OF_SHAPES), places
+
+    @cached_property
+    def bare(self) -> Flow:
+        """The plain flow without nodes that change no value: those with one 0 or 1, and moves to the same shape.
+
+        >>> steps = [("Add", ("z", "x"), ("y",)), ("Transpose", ("y",), ("t",)), ("Exp", ("t",), ("e",))]
+        >>> shapes = dict.fromkeys("xyt", (2, 3))
+        >>> Flow(steps, "z", shapes=shapes, sizes={"z": 1}, elements=lambda name: np.zeros(1)).bare.steps[-1]
+        ('Exp', ('x',), ('e',))
+        """
+        flow, _ = self.plain
+        names: dict[str, str] = {}
+        steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+        for operator, inputs, outputs in flow.steps:
+            given = tuple(names.get(name, name) for name in inputs)
+            same = flow._same(operator, given, outputs)
+            names |= {outputs[0]: same} if same else {}
+            steps.append(("", (), ()) if same else (operator, given, outputs))
+        return replace(flow, steps=steps, outputs=[names.get(name, name) for name in flow.outputs])
+
+    def _same(self, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+        """The operand that a node hands on as it is, of the same shape or an unknown one; ``""`` for none."""
+        kept = inputs[:1] if operator in SHAPES else ()
+        for place in _NEUTRAL_PLACES.get(operator, ()) if len(inputs) == 2 else ():
+            one = self.sizes.get(inputs[place]) == 1 and self._are([inputs[place]], operator in ("Mul", "Div"))
+            kept = (inputs[1 - place],) if one else kept
+        shape = self.shapes.get(outputs[0]) if outputs else None
+        return next((name for name in kept if shape is None or shape == self.shapes.get(name, shape)), "")
 
     def _signature(self, name: str) -> Hashable:
         """A value's name; of a constant all that is known without reading it."""

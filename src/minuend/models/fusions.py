@@ -22,8 +22,19 @@ _OF_ONE_AXIS = Normalisation("Pow", "Sqrt", "Div", ONE_AXIS)
 """A normalisation of a tensor of one axis, which is not measured: onnxruntime does not even load some of them."""
 
 
-def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> Iterator[Normalisation | Softmax]:
-    """Yield the patterns of a subtraction among operators that runtimes know as one; ``reached``: what it reaches."""
+_SAME = ("Identity", "Dropout")
+_CONVERTED = (*_SAME, "Cast")
+_BY_ONE = "1 / x"
+"""A division that is a product with a constant's quotient."""
+
+
+def fusions(
+    flow: Flow, index: int, reached: Callable[[], Collection[int]]
+) -> Iterator[tuple[Normalisation | Softmax, bool]]:
+    """Yield the patterns of a subtraction among operators that runtimes know as one; ``reached``: what it reaches.
+
+    Beside each is whether it is only supposed: the subtraction is written otherwise.
+    """
     operator, operands, (result, *_) = flow.steps[index]
     if operator != "Sub" or operands[0] not in flow.operands(operands[1], ()):
         return
@@ -33,11 +44,11 @@ def fusions(flow: Flow, index: int, reached: Callable[[], Collection[int]]) -> I
     if flow.maker(b, ()) == "ReduceMean" and "ReduceMean" in behind and behind & {"Sqrt", "Pow"}:
         shape = flow.shapes.get(a)
         known = isinstance(shape, tuple) and len(shape) == 1
-        yield from (_OF_ONE_AXIS,) if known else _written(flow, a, b, result)
+        yield from ((_OF_ONE_AXIS, False),) if known else _written(flow, a, b, result)
     # Its exponentials are divided by their sum: where its logarithm is subtracted, none was seen to be fused.
     divides = behind & {"Div", "Reciprocal", "Pow"}
     if flow.maker(b, ()) == "ReduceMax" and "Exp" in flow.readers(result) and "ReduceSum" in behind and divides:
-        yield Softmax()
+        yield Softmax(), False
 
 
 def as_written(flow: Flow, index: int) -> Iterable[Normalisation]:
@@ -56,10 +67,16 @@ def as_written(flow: Flow, index: int) -> Iterable[Normalisation]:
     return _found(flow, _axes(flow, *operands), result) if operands[0] in flow.operands(operands[1], ()) else ()
 
 
-def _written(flow: Flow, x: str, mean: str, d: str) -> Iterable[Normalisation]:
-    """The ways to write a normalisation that a subtraction of a mean can be part of."""
+def _written(flow: Flow, x: str, mean: str, d: str) -> Iterable[tuple[Normalisation, bool]]:
+    """The ways to write a normalisation that a subtraction of a mean is part of; all are supposed if none is seen."""
     known = _axes(flow, x, mean)
-    return _found(flow, known, d) or [one for one in NORMALISATIONS if one.axes in known]
+    found = _found(flow, known, d)
+    return [(one, not found) for one in found or NORMALISATIONS if one.axes in known]
+
+
+def _divided_at_last(flow: Flow, d: str) -> set[str]:
+    """The difference once it is divided as onnxruntime knows it, or comes to know it."""
+    return {name for way in ("Div", _BY_ONE) for name in _divided(flow, d, "Pow", "Sqrt", way, _CONVERTED)}
 
 
 def _found(flow: Flow, known: Collection[str], d: str) -> Collection[Normalisation]:
@@ -95,12 +112,6 @@ def _axes(flow: Flow, x: str, mean: str) -> Collection[str]:
     if not isinstance(before, tuple) or not isinstance(after, tuple) or None in (*before, *after):
         return (LAST, OTHERS)
     return (LAST if after == (*before[:-1], 1) else OTHERS,)
-
-
-_SAME = ("Identity", "Dropout")
-_CONVERTED = (*_SAME, "Cast")
-_BY_ONE = "1 / x"
-"""A division that is a product with a constant's quotient."""
 
 
 def _divided(flow: Flow, d: str, square: str, root: str, division: str, passed: Collection[str] = _SAME) -> set[str]:
@@ -165,11 +176,21 @@ def has_other_parameters(flow: Flow, index: int) -> bool | None:
     return True if True in found else None if None in found else False
 
 
-def types_of_one(flow: Flow, index: int) -> tuple[str, str] | None:
-    """The types of value and scale of the one operator that onnxruntime makes of a normalisation with conversions.
+AS_ONE = Normalisation("Pow", "Sqrt", "Div", LAST, (Const.ARRAY, Const.ARRAY))
+"""The normalisation that onnxruntime makes one operator of."""
 
-    It leaves out the conversion of a value that the mean and the difference alone read, and one of the quotient.
-    ``None`` where a node is no such difference, or it leaves none out.
+
+def types_of_one(flow: Flow, index: int) -> tuple[str | None, str | None] | None:
+    """The types of value and scale of the one operator that onnxruntime makes of a normalisation; ``None`` for none.
+
+    It leaves out the conversion of a value that the mean and the difference alone read, and those between operators.
+
+    >>> steps = [("Cast", ("h",), ("x",)), ("ReduceMean", ("x",), ("m",)), ("Sub", ("x", "m"), ("d",)),
+    ...          ("Pow", ("d", "two"), ("p",)), ("ReduceMean", ("p",), ("v",)), ("Add", ("v", "e"), ("a",)),
+    ...          ("Sqrt", ("a",), ("s",)), ("Div", ("d", "s"), ("q",)), ("Mul", ("q", "g"), ("w",)),
+    ...          ("Add", ("w", "b"), ("y",))]
+    >>> types_of_one(Flow(steps, ("two", "e", "g", "b"), {"h": "float16", "x": "float32", "g": "float32"}), 2)
+    ('float16', 'float32')
     """
     operator, operands, outputs = flow.steps[index]
     if operator != "Sub" or not outputs or flow.maker(operands[1], ()) != "ReduceMean":
@@ -179,21 +200,28 @@ def types_of_one(flow: Flow, index: int) -> tuple[str, str] | None:
         return None
     if mean in flow.outputs or flow.uses(outputs[0]) > 2 or outputs[0] in flow.outputs:
         return None
-    made = flow.maker_of(x)
-    alone = x not in flow.outputs and all(
-        flow.steps[i][0] == "ReduceMean" or flow.steps[i][1][1:] == (mean,) for i in flow.readers_of(x)
-    )
-    left_out = made is not None and alone and flow.steps[made][0] == "Cast"
-    value = flow.dtypes.get(flow.steps[made][1][0] if made is not None and left_out else x)
-    divided = {name for way in ("Div", _BY_ONE) for name in _divided(flow, outputs[0], "Pow", "Sqrt", way, _CONVERTED)}
-    own = {name for name in _handed_on(flow, divided, _CONVERTED) if flow.uses(name) == 1}
-    for inputs, out in ((inputs, out) for kind, inputs, out in _read(flow, own) if kind == "Mul" and len(inputs) == 2):
-        scale = next((flow.dtypes.get(name) for name in inputs if name not in own and _may_be(flow, name)), None)
+    own = {name for name in _handed_on(flow, _divided_at_last(flow, outputs[0]), _CONVERTED) if flow.uses(name) == 1}
+    for inputs, out in ((inputs, out) for kind, inputs, out in _read(flow, own) if kind == "Mul"):
+        scale = next((name for name in inputs if name not in own and _is_parameter(flow, name)), None)
         ends = [more for kind, more, _ in _read(flow, {out}) if kind == "Add" and flow.uses(out) == 1]
-        added = any(_may_be(flow, name) for more in ends for name in more if name != out)
-        if added and value and scale and (value, scale) != (flow.dtypes.get(x),) * 2:
-            return value, scale
+        if scale and any(_is_parameter(flow, name) for more in ends for name in more if name != out):
+            return flow.dtypes.get(_unconverted(flow, x, mean)), flow.dtypes.get(scale)
     return None
+
+
+def _is_parameter(flow: Flow, name: str) -> bool:
+    """Whether a value is a constant or comes into the graph, and may have one axis alone."""
+    shape = flow.shapes.get(name)
+    given = name in flow.folded or flow.maker_of(name) is None
+    return given and (not isinstance(shape, tuple) or len(shape) == 1)
+
+
+def _unconverted(flow: Flow, x: str, mean: str) -> str:
+    """What a value is converted from, if its mean and the difference from that alone read it; else itself."""
+    made = flow.maker_of(x)
+    reads = (flow.steps[i] for i in flow.readers_of(x))
+    alone = x not in flow.outputs and all(kind == "ReduceMean" or inputs[1:] == (mean,) for kind, inputs, _ in reads)
+    return flow.steps[made][1][0] if made is not None and alone and flow.steps[made][0] == "Cast" else x
 
 
 def has_scale_of_one_element(flow: Flow, index: int) -> bool:

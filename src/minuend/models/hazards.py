@@ -156,7 +156,7 @@ class Hazards:
     @cached_property
     def _normalised(self) -> Mapping[int, Collection[str]]:
         """The kinds of normalisations that are computed otherwise, by the numbers of nodes that subtract a mean."""
-        return {i: {*kinds} - _NOT_LOADED for i, kinds in _normalisations(self.flow.plain[0], self.opset)}
+        return {i: {*kinds} - _NOT_LOADED for i, kinds in _normalisations(self.flow, self.opset)}
 
     @cached_property
     def _in_cells(self) -> frozenset[int]:
@@ -244,7 +244,7 @@ def kinds_of_model(flows: Collection[Flow], opset: int) -> Iterator[str]:
     if opset > 20 and moves_int8(flows):
         yield MOVED_INT8
     for flow in flows:
-        for _, kinds in _normalisations(flow.plain[0], opset):
+        for _, kinds in _normalisations(flow, opset):
             yield from _NOT_LOADED.intersection(kinds)
 
 
@@ -255,14 +255,13 @@ def _normalisations(flow: Flow, opset: int) -> Iterator[tuple[int, Collection[st
     """The nodes that subtract the mean in normalisations with conversions, each with the kinds that these are of."""
     if not {"ReduceMean", "Sqrt"} <= flow.operators:
         return
-    for i in range(len(flow.steps)):
-        found = types_of_one(flow, i)
-        if found is None:
+    for i, (_, inputs, _) in enumerate(flow.bare.steps):
+        value, scale = types_of_one(flow.bare, i) or (None, None)
+        if value is None or scale is None or value == scale == flow.dtypes.get(inputs[0]):
             continue
-        value, scale = found
         if value == scale:
             yield i, {AND_BACK} if value != "float16" else {FLOAT16_AND_BACK} if opset > 16 else ()
-        elif "float16" not in found:
+        elif "float16" not in (value, scale):
             yield i, {TWO_TYPES}
         else:
             later = {WITH_FLOAT16} if opset > 16 else {IN_FLOAT16} if scale == "float16" else ()

@@ -19,8 +19,10 @@ import numpy as np
 from minuend.models.exact import changes_zeros, is_exact, moves, sums_exactly
 from minuend.models.flow import DOUBLED, KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Flow
 from minuend.models.folding import computed
-from minuend.models.fusions import as_written, fusions
-from minuend.models.patterns import ENLARGE, POWERS, RESULT, SMALL, Const, Distant, How, Op, Pattern, Term, X
+from minuend.models.fusions import AS_ONE, as_written, fusions, types_of_one
+from minuend.models.patterns import (
+    ENLARGE, POWERS, RESULT, SMALL, Const, Distant, How, Normalisation, Op, Pattern, Term, X,
+)  # fmt: skip
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
 """Operators of two operands, both of which a pattern shows."""
@@ -149,6 +151,7 @@ class Match:
         enlarges: which differences of the result the adjacent operator makes large ones of, see :data:`ENLARGE`.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
+        supposed: whether the graph was not seen to have the pattern, but has a part of it, written otherwise.
     """
 
     pattern: Pattern
@@ -170,6 +173,7 @@ class Match:
     kernel: str = ""
     enlarges: frozenset[str] = frozenset()
     within: Pattern | None = None
+    supposed: bool = False
 
     def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do
         return hash((self.pattern, self.form, self.operator))
@@ -215,9 +219,17 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     if both:
         return tuple(dict.fromkeys(found))
     fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    several = (Match(one, ADJACENT, "several") for one in (*fused, *as_written(flow, index)))
+    known = (*fused, *((one, False) for one in (*as_written(flow, index), *_as_one(flow, places[index]))))
+    several = (Match(one, ADJACENT, "several", supposed=supposed) for one, supposed in known)
     last = _of_last_factors(plain, places[index])
     return tuple(dict.fromkeys((*found, *_of_products(plain, places[index]), *last, *several)))
+
+
+def _as_one(flow: Flow, place: int) -> Iterator[Normalisation]:
+    """The normalisation of one type that a plain flow has once what changes nothing is gone."""
+    if "ReduceMean" in flow.operators and (found := types_of_one(flow.bare, place)) is not None:
+        dtype = flow.dtypes.get(flow.bare.steps[place][1][0])
+        yield from (AS_ONE,) if found == (dtype, dtype) else ()
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:

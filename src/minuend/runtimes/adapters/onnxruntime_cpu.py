@@ -71,6 +71,7 @@ STRICT_BEFORE = {"extremes of float16": (1, 20, 1), "normalisation of float16, c
 """The releases between which it does not take that. With opset 12 or newer, 1.15.0 to 1.19.2 end with "corrupted top
 size" where each result has memory of its own, and change results of other nodes where not: a subtraction's, for one."""
 
+AS_WRITTEN = True
 BFLOAT16_OUT = False
 NARROW_CONSTANTS = "as values"
 """It has no kernels for float16 of most operators and puts conversions around them, which it removes again between two:

@@ -55,6 +55,7 @@ STRICT = {
 STRICT_SINCE = {"int8 moved": (1, 27)}
 """The release from which on it does not take that."""
 
+AS_WRITTEN = True
 BFLOAT16_OUT = False
 NARROW_CONSTANTS = "as values"
 SWAPS_ZEROS = True
