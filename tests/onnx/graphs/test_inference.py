@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, TypeProto
 
+import minuend as mn
 from minuend.core.shapes import format_shape
 from minuend.errors import ShapeError, SpecError
 from minuend.onnx.graphs.inference import infer_types
@@ -187,3 +188,27 @@ def test_results_are_as_the_first_operand_where_onnx_has_no_rule(opset, node):
     found = infer_types(onnx.parser.parse_model(text)).types["graph"]["n"]
     dims = [one.dim_value or one.dim_param for one in found.tensor_type.shape.dim]
     assert (found.tensor_type.elem_type, dims) == (onnx.TensorProto.FLOAT, [2, 4, "n"])
+
+
+@pytest.mark.parametrize(
+    ("node", "opset"),
+    [
+        ("t = com.microsoft.QuickGelu(x)", 13),
+        ("t = com.microsoft.nchwc.Conv(x, w)", 13),
+        ("t = com.microsoft.FusedMatMul(x, w)", 17),
+        ("t, m, r, s = com.microsoft.SkipLayerNormalization(x, x, k)", 17),
+        ("t = LayerNormalization(x, k)", 13),
+        ("t = SimplifiedLayerNormalization(x, k)", 17),
+    ],
+)
+def test_what_is_behind_operators_of_onnxruntime_has_their_types(node, opset):
+    """ONNX's inference ends at them: check knew no type behind them, of a model that onnxruntime had optimised."""
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : {opset}, "com.microsoft" : 1, "com.microsoft.nchwc" : 1]>
+        g (float[4,4] x, int64[2] s2) => (float[p,q] y, float[p,q] z) <float[4,4] w = {{{", ".join("1" * 16)}}},
+        float[4] k = {{1,2,3,4}}> {{ {node} u = Relu(t) f = Flatten(u) g = Gemm(f, w) c = Cast<to = 10>(g)
+        h = Cast<to = 1>(c) y = Sub(h, g) e = Exp(u) i = Gather(e, s2) z = Sub(i, i) }}"""
+    )
+    types = infer_types(model).types["graph"]
+    assert [types[name].tensor_type.elem_type for name in "tufgchei"] == [1, 1, 1, 1, 10, 1, 1, 1]
+    assert [one.dtype for one in mn.check(model, "onnxruntime-cpu@1.32.0").findings] == ["float32"] * 2

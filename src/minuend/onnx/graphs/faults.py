@@ -21,9 +21,6 @@ _EXPERIMENTAL = (
 )
 """Operators that ONNX once had for trial: no version has them, its checker lets them pass, and onnxruntime has some."""
 
-_EARLY = frozenset({"LayerNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"})
-"""Operators that onnxruntime has in ONNX's domain before ONNX has them, or without it; its optimisers write them."""
-
 _CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 _NODE = re.compile(r"\(op_type:(?P<op>[^,)]*)(?:, node name: (?P<name>.*?))?\): (?:\[\w+\] )?")
 _DECLARED = "Inferred shape and existing shape differ"
@@ -56,7 +53,7 @@ def fault(scopes: Iterable[Scope], judged: Collection[str]) -> str:
         for i, node in enumerate(scope.nodes)
         if ((domain := domain_of(node.domain)), node.op_type) not in passed
         and schemas.knows(opset := scope.opsets.get(domain, 0), domain)
-        and not (not domain and node.op_type in _EARLY and schemas.version_in(node.op_type, opset) is None)
+        and not (not domain and node.op_type in schemas.EARLY and schemas.version_in(node.op_type, opset) is None)
     ]
     for node, i, scope in nodes:
         if why := _broken(node, scope):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections import ChainMap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -160,6 +161,32 @@ def _lean_tensor(tensor: TensorProto, files: DataFiles | None) -> TensorProto:
 
 
 def _infer(lean: ModelProto, local: Calls, found: Inference) -> None:
+    """Infer the types of a lean model's graph, in place, again where onnxruntime's own operators stand in their way."""
+    _infer_once(lean, local, found)
+    opset = next((one.version for one in lean.opset_import if not one.domain), 0)
+    if any(schemas.is_contributed(node, opset) for node in lean.graph.node) and _contribute(lean, local, opset):
+        _infer_once(lean, local, found)
+
+
+def _contribute(lean: ModelProto, local: Calls, opset: int) -> bool:
+    """State the element types behind onnxruntime's own operators, where they are not known; whether there are any."""
+    graph = lean.graph
+    named = {value.name: value for value in (*graph.input, *graph.value_info, *graph.output)}
+    types = {name: value.type for name, value in named.items() if value.type.WhichOneof("value") is not None}
+    types |= {one.name: onnx.helper.make_tensor_type_proto(one.data_type, list(one.dims)) for one in graph.initializer}
+    own = {(one.domain, one.name) for one in local.visible(graph.node)}
+    found: dict[str, TypeProto] = {}
+    for node in graph.node:
+        if schemas.is_contributed(node, opset):
+            found |= schemas.contributed(node, ChainMap(found, types).get)
+        elif not node.domain and (node.domain, node.op_type) not in own and not schemas.malformed(node, opset):
+            found |= schemas.implied(node, opset, ChainMap(found, types).get)
+    for name, kind in found.items():
+        (named[name] if name in named else graph.value_info.add(name=name)).type.CopyFrom(kind)
+    return bool(found)
+
+
+def _infer_once(lean: ModelProto, local: Calls, found: Inference) -> None:
     """Run ONNX's inference on a lean model's graph, in place; what it cannot infer stays open."""
     del lean.functions[:]
     lean.functions.extend(local.visible(lean.graph.node))

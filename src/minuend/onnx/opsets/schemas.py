@@ -268,9 +268,23 @@ CONTRIBUTED: Mapping[str, tuple[int, tuple[int, ...]]] = {
 """Of operators of onnxruntime's own, which exporters and optimizers write: the input whose type some outputs have."""
 
 
+EARLY = frozenset({"LayerNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"})
+"""Operators that onnxruntime has in ONNX's domain before ONNX has them, or without it; its optimisers write them."""
+
+_BLOCKED = "com.microsoft.nchwc"
+"""onnxruntime's domain of operators on blocks of channels; each has its first input's type."""
+
+
+def is_contributed(node: NodeProto, opset: int) -> bool:
+    """Whether a node is of onnxruntime's own domains, or of an operator that it has in ONNX's and the opset has not."""
+    early = not node.domain and node.op_type in EARLY and version_in(node.op_type, opset) is None
+    return early or node.domain in ("com.microsoft", _BLOCKED)
+
+
 def contributed(node: NodeProto, types: Callable[[str], TypeProto | None]) -> dict[str, TypeProto]:
-    """Return the types that outputs of a node of the domain ``com.microsoft`` have; ONNX has no schema for it."""
-    read, made = CONTRIBUTED.get(node.op_type, (0, ()))
+    """Return the types that outputs of a node of onnxruntime's own have; ONNX has no schema for it."""
+    first = node.domain == _BLOCKED or node.op_type in EARLY
+    read, made = (0, (0,)) if first else CONTRIBUTED.get(node.op_type, (0, ()))
     found = types(node.input[read]) if len(node.input) > read else None
     if found is None or type_text(found) is None:
         return {}
