@@ -43,6 +43,17 @@ def loop(state: str) -> list[onnx.NodeProto]:
 
 STORED = [helper.make_tensor("two", TensorProto.INT64, [], [2]), helper.make_tensor("yes", TensorProto.BOOL, [], [1])]
 SUB = node("Sub", "a b", "c")
+
+
+def twice(numbers: list[float]) -> ModelProto:
+    """A body with a constant of its own, of the name of one around it that is 1 and 2."""
+    stored, other = (helper.make_tensor("n", TensorProto.FLOAT, [2], one) for one in ([1, 2], numbers))
+    body = loop("state")
+    body[0].attribute[0].g.node[1].input[1] = "n"
+    body[0].attribute[0].g.initializer.append(other)
+    return made([node("Add", "b n", "d"), *body], outputs=[value("c"), value("d")], initializer=[*STORED, stored])
+
+
 IF_LATER = node(
     "If",
     "yes",
@@ -82,6 +93,8 @@ MODELS = {
     "a body's input that hides a constant": (made(loop("n"),
               initializer=[*STORED, helper.make_tensor("n", TensorProto.FLOAT, [2], [1, 2])]),
          f"graph.node[0].body: {HIDES}"),
+    "a body's constant that is one around it": (twice([1, 2]),
+         "graph.node[1].body: its constant 'n' bears the name of one around it, and is the same"),
 }  # fmt: skip
 
 
@@ -135,6 +148,12 @@ def test_the_order_that_is_there_stays_as_far_as_it_can():
     rows = [node("Neg", "a", name) for name in names]
     model = made([*rows[:3], node("Sub", "x5 b", "c"), *rows[3:]])
     assert [row.output[0] for row in read(model).proto.graph.node] == [*names, "c"]
+
+
+def test_a_constant_of_a_body_that_is_another_than_the_one_of_its_name_is_refused():
+    """onnxruntime takes the one around the body, openvino the one in it."""
+    with pytest.raises(FileFormatError, match="initializer 'n' is a second value of that name"):
+        read(twice([1, 3]))
 
 
 def test_what_a_name_means_inside_is_renamed_inside_alone():

@@ -10,6 +10,7 @@ was tried on onnxruntime 1.15.0 and 1.31.1. Other runtimes do not take every kin
     captured     the same, and it is a body that reads it
     unknown      a dim of -1, where nothing was to be stated
     shadowed     the input of a body bears the name of a value around it
+    repeated     a constant of a body bears the name of one around it, and has the same elements
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto
+from onnx.numpy_helper import to_array
 
 from minuend.errors import listed
 from minuend.names import Names
@@ -74,6 +76,7 @@ def _violations(model: ModelProto) -> Iterator[Violation]:
     yield from _unsorted(model.graph, nested)
     yield from _unknown(model, nested)
     yield from _shadowed(model) if nested else ()
+    yield from _repeated(model) if nested else ()
 
 
 def _twice(imports: MutableSequence[OperatorSetIdProto], where: str) -> Iterator[Violation]:
@@ -214,3 +217,38 @@ def _rename(body: GraphProto, old: str, new: str) -> None:
         for _, inner in graphs(node):
             if old not in {value.name for value in inner.input}:  # there it is a third value
                 _rename(inner, old, new)
+
+
+def _repeated(model: ModelProto) -> Iterator[Violation]:
+    given = {value.name for value in model.graph.input}
+    known = {one.name: one for one in model.graph.initializer if one.name not in given}
+    for body, place, stored in _again(model.graph.node, "graph", known):
+        yield Violation(
+            "repeated", f"{place}: its constant {stored.name!r} bears the name of one around it, and is the same"
+        )
+        body.initializer.remove(stored)
+
+
+def _again(
+    nodes: Iterable[NodeProto], where: str, known: Mapping[str, TensorProto]
+) -> Iterator[tuple[GraphProto, str, TensorProto]]:
+    """Every constant of a body, with the body and its place, that is the constant of its name around the body."""
+    for i, node in enumerate(nodes):
+        for attribute, body in graphs(node):
+            place = f"{where}.node[{i}].{attribute}"
+            given = {value.name for value in body.input}
+            own = {one.name: one for one in body.initializer if one.name not in given}
+            for name in sorted(known.keys() & own.keys()):
+                if _has_elements_of(own[name], known[name]):
+                    yield body, place, own[name]
+            yield from _again(body.node, place, {**known, **own})
+
+
+def _has_elements_of(one: TensorProto, other: TensorProto) -> bool:
+    """Whether two constants have the same elements, however they are stored."""
+    if (one.data_type, *one.dims) != (other.data_type, *other.dims) or one.external_data or other.external_data:
+        return False
+    try:
+        return bool(to_array(one).tobytes() == to_array(other).tobytes())
+    except (ValueError, TypeError, KeyError):  # a malformed tensor: structure says what is wrong with it
+        return False
