@@ -21,7 +21,7 @@ from minuend.models.flow import DOUBLED, KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Fl
 from minuend.models.folding import computed
 from minuend.models.fusions import AS_ONE, as_written, fusions, types_of_one
 from minuend.models.patterns import (
-    ENLARGE, POWERS, RESULT, SMALL, Const, Distant, How, Normalisation, Op, Pattern, Term, X,
+    ENLARGE, POWERS, RESULT, SMALL, Const, Distant, How, Normalisation, Op, Pattern, Softmax, Term, X,
 )  # fmt: skip
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
@@ -219,17 +219,26 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
     if both:
         return tuple(dict.fromkeys(found))
     fused = fusions(plain, places[index], lambda: _reached(plain, places[index]))
-    known = (*fused, *((one, False) for one in (*as_written(flow, index), *_as_one(flow, places[index]))))
+    written = (*fused, *((one, False) for one in as_written(flow, index)))
+    known = tuple(_as_one(flow, places[index], written))
     several = (Match(one, ADJACENT, "several", supposed=supposed) for one, supposed in known)
     last = _of_last_factors(plain, places[index])
     return tuple(dict.fromkeys((*found, *_of_products(plain, places[index]), *last, *several)))
 
 
-def _as_one(flow: Flow, place: int) -> Iterator[Normalisation]:
-    """The normalisation of one type that a plain flow has once what changes nothing is gone."""
-    if "ReduceMean" in flow.operators and (found := types_of_one(flow.bare, place)) is not None:
-        dtype = flow.dtypes.get(flow.bare.steps[place][1][0])
-        yield from (AS_ONE,) if found == (dtype, dtype) else ()
+def _as_one(
+    flow: Flow, place: int, written: Iterable[tuple[Normalisation | Softmax, bool]]
+) -> Iterator[tuple[Normalisation | Softmax, bool]]:
+    """Patterns, and the normalisation of one type that is left once what changes nothing is gone.
+
+    One of two types is only supposed: it is none, or the model does not load, see :mod:`minuend.models.hazards`.
+    """
+    found = types_of_one(flow.bare, place) if "ReduceMean" in flow.operators else None
+    dtype = None if found is None else flow.dtypes.get(flow.bare.steps[place][1][0])
+    mixed = found is not None and None not in found and found != (dtype, dtype)
+    yield from ((one, supposed or (mixed and one == AS_ONE)) for one, supposed in written)
+    if found == (dtype, dtype) and found is not None:
+        yield AS_ONE, False
 
 
 def _bare(flow: Flow, index: int) -> Iterator[Match]:
