@@ -549,11 +549,26 @@ def test_a_normalisation_of_one_axis_is_unknown_since_onnxruntime_refuses_some_o
 
 
 def test_a_normalisation_with_a_scale_of_several_axes_is_none_that_was_measured():
-    (finding,) = check(normalised("w2 = Constant<value = float[2, 1] {0.3, 0.7}>() y = Mul(z, w2)", "2,8"), ONNXRUNTIME)
+    text = normalised("w2 = Constant<value = float[2, 1] {0.3, 0.7}>() y = Mul(z, w2)", "2,8")
+    (finding,) = check(text, "tract@0.23.9")
     assert (finding.verdict, finding.graph) == (
         "unknown",
         "(x - ReduceMean(x)) / Sqrt(ReduceMean(Pow)) * array of several axes",
     )
+
+
+@pytest.mark.parametrize(("dims", "shape"), [("2,8,5,6", "8,1,1"), ("4,8", "1,8"), ("2,4,8", "4,8")])
+def test_onnxruntime_makes_no_operator_of_a_normalisation_with_parameters_of_several_axes(dims, shape, tmp_path):
+    """As models for images have them; all were unknown."""
+    rows = ", ".join(str(i / 8) for i in range(math.prod(map(int, shape.split(",")))))
+    axis = 1 if shape == "8,1,1" else -1
+    text = normalised("f = Mul(z, g) y = Add(f, b)", dims).replace("axes=[-1]", f"axes=[{axis}]")
+    text = text.replace("float c =", f"float[{shape}] g = {{{rows}}}, float[{shape}] b = {{{rows}}}, float c =")
+    assert verdicts(text, ONNXRUNTIME) == ["ok"]
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath, options.log_severity_level = str(tmp_path / "made.onnx"), 4
+    onnxruntime.InferenceSession(parse_model(text).SerializeToString(), options, providers=["CPUExecutionProvider"])
+    assert "Sub" in {node.op_type for node in onnx.load(tmp_path / "made.onnx").graph.node}
 
 
 def test_nothing_rounds_beside_a_constant_0():

@@ -42,7 +42,7 @@ from minuend.models.matching import (
     Match,
 )
 from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
-from minuend.models.patterns import RESULT, Const, Op, Pattern, Term, X, is_alone, less
+from minuend.models.patterns import RESULT, Const, Normalisation, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range
 from minuend.operators import ADD, SUBTRACT
 from minuend.runtimes.answers import EVERY, Answer
@@ -195,7 +195,9 @@ def _each(
         known = quirks(target.runtime)
         if (match.within is not None and not known.splits) or (match.kernel and not known.crosses):
             continue
-        if (match.kernel == SUMMED and known.sums_apart(target.release)) or (match.supposed and known.as_written):
+        if (match.kernel == SUMMED and known.sums_apart(target.release)) or (
+            known.as_written and _is_written_otherwise(match)
+        ):
             continue
         if match.itself and match.operator in ("Add", "Mul") and is_right(LESS_ITSELF, node, target):
             continue
@@ -267,6 +269,12 @@ _AS_IN_FLOAT32 = (NEGATED, UNPACKED, UNPACKED_LATE, DYNAMIC, REVERSED, FATAL)
 _OTHER_ZERO = {"ordinary": Answer("different-numbers", severities=("sign-of-zero",))}
 _SHORTENED = {"beyond int32": Answer("different-numbers", severities=("numbers",))}
 """What is made of a float that comes from int64 through int32."""
+
+
+def _is_written_otherwise(match: Match) -> bool:
+    """Whether a normalisation is written in another way than runtimes know, or has parameters of several axes."""
+    pattern = match.pattern
+    return match.supposed or (isinstance(pattern, Normalisation) and Const.ARRAYS in pattern.parameters)
 
 
 def _is_otherwise(occurrence: Occurrence, match: Match, target: Target) -> bool:

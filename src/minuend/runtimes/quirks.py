@@ -81,7 +81,7 @@ class Quirks:
         crosses: whether it takes a constant along the second of four axes or more for one along the last, behind a
             product of a matrix of an open shape, or refuses it.
         as_written: whether it makes one operator of a normalisation only where this is written in a way that was
-            measured, conversions between its operators aside.
+            measured, conversions between its operators aside, and its parameters have one axis.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
         operators_from: operator → the release from which on it surely reads it, where not all that are measured do.
         apart_from: the release from which on a depthwise convolution adds up its products before what comes behind it.
