@@ -557,6 +557,14 @@ def test_a_normalisation_with_a_scale_of_several_axes_is_none_that_was_measured(
     )
 
 
+@pytest.mark.parametrize("axes", ["-1", "1", "0", "1, 2"])
+def test_onnxruntime_1_15_normalises_over_the_last_axis_whatever_the_axes_are(axes):
+    """It was run: 1.896 in the place of 1.601."""
+    text = normalised("f = Mul(z, v) y = Add(f, v)", "2,4,8").replace("axes=[-1]", f"axes=[{axes}]")
+    assert verdicts(text, "onnxruntime-cpu@1.15.0") == ["different-numbers"]
+    assert verdicts(text, "onnxruntime-cpu@1.16.0") == ["different-numbers" if axes == "-1" else "ok"]
+
+
 @pytest.mark.parametrize(("dims", "shape"), [("2,8,5,6", "8,1,1"), ("4,8", "1,8"), ("2,4,8", "4,8")])
 def test_onnxruntime_makes_no_operator_of_a_normalisation_with_parameters_of_several_axes(dims, shape, tmp_path):
     """As models for images have them; all were unknown."""

@@ -180,10 +180,11 @@ AS_ONE = Normalisation("Pow", "Sqrt", "Div", LAST, (Const.ARRAY, Const.ARRAY))
 """The normalisation that onnxruntime makes one operator of."""
 
 
-def types_of_one(flow: Flow, index: int) -> tuple[str | None, str | None] | None:
+def types_of_one(flow: Flow, index: int, axes: str = LAST) -> tuple[str | None, str | None] | None:
     """The types of value and scale of the one operator that onnxruntime makes of a normalisation; ``None`` for none.
 
     It leaves out the conversion of a value that the mean and the difference alone read, and those between operators.
+    ``axes`` are those of the mean.
 
     >>> steps = [("Cast", ("h",), ("x",)), ("ReduceMean", ("x",), ("m",)), ("Sub", ("x", "m"), ("d",)),
     ...          ("Pow", ("d", "two"), ("p",)), ("ReduceMean", ("p",), ("v",)), ("Add", ("v", "e"), ("a",)),
@@ -196,7 +197,7 @@ def types_of_one(flow: Flow, index: int) -> tuple[str | None, str | None] | None
     if operator != "Sub" or not outputs or flow.maker(operands[1], ()) != "ReduceMean":
         return None
     x, mean = operands
-    if x not in flow.operands(mean, ()) or LAST not in _axes(flow, x, mean):
+    if x not in flow.operands(mean, ()) or axes not in _axes(flow, x, mean):
         return None
     if mean in flow.outputs or flow.uses(outputs[0]) > 2 or outputs[0] in flow.outputs:
         return None

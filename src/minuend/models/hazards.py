@@ -18,7 +18,8 @@ input in 16 bits            the model quantises an input to 16 bits, and an outp
 normalisation …             the model converts what it normalises, or the quotient, and scales that in another type,
                             ``of two types`` or ``of float16 and another type`` (from opset 17 on), or ``of float16,
                             converted``; or in the same one, ``in float16 and back`` (from opset 17 on) or ``and back``;
-                            or it scales float32 in float16, ``scaled in float16`` (below opset 17)
+                            or it scales float32 in float16, ``scaled in float16`` (below opset 17); or it normalises
+                            ``over other axes`` than the last one, and has parameters of one axis
 int8 moved                  the model moves what it dequantises from int8, and does not quantise it again at once
 """
 
@@ -36,6 +37,7 @@ from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
 from minuend.models.fusions import has_other_parameters, has_scale_of_one_element, types_of_one
 from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
+from minuend.models.patterns import OTHERS
 from minuend.models.ranges.interval import Range
 
 SQUARE = "square of "
@@ -51,14 +53,15 @@ SCALE = "scale of one element"
 TWO_TYPES, WITH_FLOAT16, OF_FLOAT16 = (
     f"normalisation of {one}" for one in ("two types", "float16 and another type", "float16, converted")
 )
-AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16 = (
-    f"normalisation {one}" for one in ("and back", "in float16 and back", "scaled in float16")
+AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16, OVER_OTHERS = (
+    f"normalisation {one}" for one in ("and back", "in float16 and back", "scaled in float16", "over other axes")
 )
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
 KINDS = frozenset((
     JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, QUANTISED_OUTPUT, SCALE,
     BEHIND_ATTENTION, MASK, CELL, LAYERS, TWO_TYPES, WITH_FLOAT16, OF_FLOAT16, AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16,
+    OVER_OTHERS,
     *OTHER_PARAMETERS.values(),
 ))  # fmt: skip
 """All of them, except that a square has the name of its type behind it."""
@@ -256,6 +259,8 @@ def _normalisations(flow: Flow, opset: int) -> Iterator[tuple[int, Collection[st
     if not {"ReduceMean", "Sqrt"} <= flow.operators:
         return
     for i, (_, inputs, _) in enumerate(flow.bare.steps):
+        if types_of_one(flow.bare, i, OTHERS) is not None:
+            yield i, {OVER_OTHERS}
         value, scale = types_of_one(flow.bare, i) or (None, None)
         if value is None or scale is None or value == scale == flow.dtypes.get(inputs[0]):
             continue

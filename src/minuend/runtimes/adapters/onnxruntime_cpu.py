@@ -37,6 +37,10 @@ STRICT = {
     "normalisation and back": _CONVERTED,
     "normalisation in float16 and back": _CONVERTED,
     "normalisation scaled in float16": _CONVERTED,
+    "normalisation over other axes": (
+        "different-numbers",
+        "before 1.16, onnxruntime normalises over the last axis, whatever the axes are; update it",
+    ),
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
     "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
     "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
@@ -67,7 +71,11 @@ STRICT_SINCE = {
     "normalisation in float16 and back": (1, 20),
     "normalisation scaled in float16": (1, 23),
 }
-STRICT_BEFORE = {"extremes of float16": (1, 20, 1), "normalisation of float16, converted": (1, 18)}
+STRICT_BEFORE = {
+    "extremes of float16": (1, 20, 1),
+    "normalisation of float16, converted": (1, 18),
+    "normalisation over other axes": (1, 16),
+}
 """The releases between which it does not take that. With opset 12 or newer, 1.15.0 to 1.19.2 end with "corrupted top
 size" where each result has memory of its own, and change results of other nodes where not: a subtraction's, for one."""
 
