@@ -21,7 +21,19 @@ from minuend.models.flow import DOUBLED, KEEPING, NEUTRAL, OF_SHAPES, SHAPES, Fl
 from minuend.models.folding import computed
 from minuend.models.fusions import AS_ONE, as_written, fusions, types_of_one
 from minuend.models.patterns import (
-    ENLARGE, POWERS, RESULT, SMALL, Const, Distant, How, Normalisation, Op, Pattern, Softmax, Term, X,
+    ENLARGE,
+    POWERS,
+    RESULT,
+    SMALL,
+    Const,
+    Distant,
+    How,
+    Normalisation,
+    Op,
+    Pattern,
+    Softmax,
+    Term,
+    X,
 )  # fmt: skip
 
 ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "PRelu")
