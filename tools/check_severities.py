@@ -20,7 +20,7 @@ import range_cases
 
 from minuend.core.elements import TYPES
 from minuend.judging.pattern_verdicts import severities
-from minuend.models.matching import NARROW
+from minuend.models.matching.operator_groups import NARROW
 from minuend.runtimes import pattern_answers, pattern_cases, targets
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.pattern_cases import GraphCase, Ran

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import minuend as mn
 from minuend.errors import MinuendError
-from minuend.models.matching import Match
+from minuend.models.matching.match import Match
 from minuend.models.patterns import Const, Op, Pattern, X, is_alone, replaced
 from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY

@@ -8,7 +8,8 @@ import pytest
 from minuend.models.exact import is_exact
 from minuend.models.flow import Flow
 from minuend.models.fusions import NORMALISATIONS
-from minuend.models.matching import SHARED, THROUGH, WITHIN, matches
+from minuend.models.matching import matches
+from minuend.models.matching.match import SHARED, THROUGH, WITHIN
 from minuend.models.patterns import LAST
 
 

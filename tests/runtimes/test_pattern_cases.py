@@ -14,7 +14,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from minuend.core.elements import TYPES
-from minuend.models.matching import ADJACENT, THROUGH, Match
+from minuend.models.matching.match import ADJACENT, THROUGH, Match
 from minuend.models.occurrences import occurrences
 from minuend.models.opening import open_model
 from minuend.models.patterns import Op, X, less, pattern_of, plain

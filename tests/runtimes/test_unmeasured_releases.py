@@ -11,7 +11,7 @@ from minuend import cli
 from minuend.errors import SpecError
 from minuend.judging.checking import check
 from minuend.models.constants import word_of
-from minuend.models.matching import Match
+from minuend.models.matching.match import Match
 from minuend.models.patterns import Op, X, less
 from minuend.operators import SUBTRACT
 from minuend.rewriting.fixing import fix

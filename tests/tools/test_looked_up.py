@@ -10,7 +10,7 @@ import measure_target
 import onnx
 import pytest
 
-from minuend.models.matching import SHARED, Match
+from minuend.models.matching.match import SHARED, Match
 from minuend.models.patterns import Const, Op, X, less, replaced
 from minuend.runtimes import case_list, pattern_cases, targets
 from minuend.runtimes.pattern_witnesses import without_witnesses

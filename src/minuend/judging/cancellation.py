@@ -17,7 +17,8 @@ import numpy as np
 
 from minuend.core.elements import ElementType
 from minuend.judging.constant_operands import in_float64
-from minuend.models.matching import FACTORS, NARROW, WITHIN, Match
+from minuend.models.matching.match import WITHIN, Match
+from minuend.models.matching.operator_groups import FACTORS, NARROW
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.patterns import Op, Pattern, Term, X, can_enlarge_errors, judged
 from minuend.models.ranges.interval import Range

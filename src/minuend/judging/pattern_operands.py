@@ -12,7 +12,7 @@ import numpy as np
 
 from minuend.core.elements import of_numpy
 from minuend.judging.operand_pools import codes_of
-from minuend.models.matching import ARITHMETIC, COMPARISONS
+from minuend.models.matching.operator_groups import ARITHMETIC, COMPARISONS
 from minuend.models.patterns import Op, Pattern
 from minuend.models.ranges.assumed import Assumptions
 from minuend.models.tracing import Array, Step, Trace

@@ -16,7 +16,7 @@ from minuend.judging.operand_pools import codes_of
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
-from minuend.models.matching import (
+from minuend.models.matching.match import (
     ADJACENT,
     BIAS_LAST,
     CONVERTED,
@@ -24,12 +24,9 @@ from minuend.models.matching import (
     DYNAMIC,
     EDGE,
     ENDS,
-    FACTORS,
     FATAL,
-    LINEAR,
     MISPLACED,
     NAN_ALONE,
-    NARROW,
     NEGATED,
     REORDERED,
     REVERSED,
@@ -41,6 +38,7 @@ from minuend.models.matching import (
     ZEROS,
     Match,
 )
+from minuend.models.matching.operator_groups import FACTORS, LINEAR, NARROW
 from minuend.models.occurrences import Array, Occurrence, known_of, value_classes
 from minuend.models.patterns import RESULT, Const, Normalisation, Op, Pattern, Term, X, is_alone, less
 from minuend.models.ranges.interval import Range

@@ -14,7 +14,8 @@ import numpy as np
 
 from minuend.core.elements import TYPES
 from minuend.models.flow import Array, Flow
-from minuend.models.matching import Match, matches
+from minuend.models.matching import matches
+from minuend.models.matching.match import Match
 from minuend.models.patterns import Pattern
 from minuend.operators import SUBTRACT
 from minuend.operators.recipe import Recipe

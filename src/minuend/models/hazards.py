@@ -36,7 +36,7 @@ from minuend.models.cells import BEHIND_ATTENTION, CELL, LAYERS, in_cells, is_be
 from minuend.models.flow import OF_SHAPES, SHAPES, Array, Flow
 from minuend.models.folding import computed
 from minuend.models.fusions import has_other_parameters, has_scale_of_one_element, types_of_one
-from minuend.models.matching import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
+from minuend.models.matching.operator_groups import ARITHMETIC, BITWISE, COMPARISONS, PLAIN
 from minuend.models.patterns import OTHERS
 from minuend.models.ranges.interval import Range
 

@@ -16,7 +16,8 @@ from minuend.files.streaming import reading
 from minuend.models.constants import Constants
 from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, Made, computed, makers
-from minuend.models.matching import Match, matches
+from minuend.models.matching import matches
+from minuend.models.matching.match import Match
 from minuend.models.opening import M_contra, Model
 from minuend.models.ranges.assumed import NONE, Assumptions
 from minuend.models.ranges.interval import Range, full, of_array

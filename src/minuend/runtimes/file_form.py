@@ -9,7 +9,7 @@ from typing import Any
 from minuend.core.elements import TYPES
 from minuend.errors import FileFormatError, shown
 from minuend.models.constants import WORDS
-from minuend.models.matching import ADJACENT, ENDS, SHARED, THROUGH, WITHIN
+from minuend.models.matching.match import ADJACENT, ENDS, SHARED, THROUGH, WITHIN
 from minuend.models.patterns import judged, pattern_of
 from minuend.operators import BY_ONNX, VALUE_CLASSES
 from minuend.runtimes.answers import ANSWER, EVERY

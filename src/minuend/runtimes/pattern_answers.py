@@ -12,7 +12,8 @@ import numpy as np
 
 from minuend.core.elements import TYPES, ElementType, of_numpy
 from minuend.models.flow import SHAPES
-from minuend.models.matching import NARROW, WITHIN
+from minuend.models.matching.match import WITHIN
+from minuend.models.matching.operator_groups import NARROW
 from minuend.models.patterns import Op, Pattern, can_enlarge_errors, is_alone
 from minuend.operators import SUBTRACT
 from minuend.operators import codes as of_codes

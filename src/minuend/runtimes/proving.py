@@ -16,7 +16,7 @@ import numpy as np
 from minuend.child import CASE_SECONDS, MEMORY, limited
 from minuend.core.elements import TYPES, ElementType
 from minuend.errors import SpecError
-from minuend.models.matching import NARROW
+from minuend.models.matching.operator_groups import NARROW
 from minuend.models.patterns import is_alone
 from minuend.operators import SUBTRACT, by_name
 from minuend.operators import codes as of_codes

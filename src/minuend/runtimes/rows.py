@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from minuend.models.constants import positions_of, word_of
-from minuend.models.matching import ADJACENT
+from minuend.models.matching.match import ADJACENT
 from minuend.models.patterns import Pattern, pattern_of, plain
 from minuend.runtimes.merging import merge
 from minuend.runtimes.table import STATIC, Key

@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from minuend.core.elements import TYPES
 from minuend.models.constants import Constants, positions_of
-from minuend.models.matching import ADJACENT, ARITHMETIC, COMPARISONS, LINEAR, NARROW, THROUGH, WITHIN, Match
+from minuend.models.matching.match import ADJACENT, THROUGH, WITHIN, Match
+from minuend.models.matching.operator_groups import ARITHMETIC, COMPARISONS, LINEAR, NARROW
 from minuend.models.patterns import Const, Distant, How, Op, Pattern, X, less, replaced
 from minuend.operators.operator import Operator
 from minuend.runtimes.answers import EVERY, Answer, worse

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minuend.models.constants import Constants
-from minuend.models.matching import Match
+from minuend.models.matching.match import Match
 from minuend.runtimes.answers import OK, WORST, Answer, by_operand, joined_spans
 from minuend.runtimes.reasons import Reason, ReleaseBetween, ReleasesDiffer, ReleaseTooNew, ReleaseTooOld, Stated
 from minuend.runtimes.releases import parts

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from onnx import numpy_helper
 
-from minuend.models.matching import BITWISE, COMPARISONS
+from minuend.models.matching.operator_groups import BITWISE, COMPARISONS
 from minuend.models.patterns import Const, Term, X
 from minuend.onnx.documents.tensors import Array
 

@@ -15,19 +15,8 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from minuend.core.elements import TYPES
 from minuend.core.shapes import static
 from minuend.models.fusions import ENDS, NORMALISATIONS
-from minuend.models.matching import (
-    ADJACENT,
-    ARITHMETIC,
-    CHAINED,
-    FACTORS,
-    LINEAR,
-    NARROW,
-    SHARED,
-    THROUGH,
-    WITH_ZERO,
-    WITHIN,
-    ZEROS,
-)
+from minuend.models.matching.match import ADJACENT, SHARED, THROUGH, WITHIN, ZEROS
+from minuend.models.matching.operator_groups import ARITHMETIC, CHAINED, FACTORS, LINEAR, NARROW, WITH_ZERO
 from minuend.models.patterns import LAST, POWERS, RESULT, Const, Distant, How, Op, Softmax, Term, X, less, of_side
 from minuend.onnx.cases.adjacent_operators import (
     CONVERTED,
