@@ -113,16 +113,16 @@ def test_what_libraries_log_and_warn_of_stays_off_standard_error(tmp_path: Path)
 
 
 @pytest.mark.parametrize("into", [" > o.bin", " | cat > o.bin"])
-@pytest.mark.parametrize("told", ["", " --json"])
-def test_what_goes_to_standard_output_is_the_output_alone(into: str, told: str) -> None:
+@pytest.mark.parametrize("option", ["", " --json"])
+def test_what_goes_to_standard_output_is_the_output_alone(into: str, option: str) -> None:
     """The report stood behind it, so that what was piped on was no file of its format."""
     os.symlink("/dev/stdout", "link.npy")
     status, _, _ = shell("minuend sub a.npy a.npy -o o.npy")
     assert status == 0
-    status, out, err = shell(f"set -o pipefail; minuend sub a.npy a.npy -o link.npy{told}{into}")
+    status, out, err = shell(f"set -o pipefail; minuend sub a.npy a.npy -o link.npy{option}{into}")
     assert (status, out) == (0, "")
     assert Path("o.bin").read_bytes() == Path("o.npy").read_bytes()
-    assert ('"tool"' if told else "a.npy − a.npy → link.npy") in err
+    assert ('"tool"' if option else "a.npy − a.npy → link.npy") in err
 
 
 def test_what_fix_says_before_it_writes_is_not_in_the_output_either() -> None:

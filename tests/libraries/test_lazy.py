@@ -357,13 +357,13 @@ class Unusual(Exchanged):
 
 
 class Text(Exchanged):
-    """One of texts, whose library ends the process when it is asked for their memory, as TensorFlow's does."""
+    """One of texts, whose library ends the process when their memory is read, as TensorFlow's does."""
 
     class dtype:  # noqa: N801 - as arrays name it
         name = "string"
 
     def __dlpack__(self, **how):
-        raise AssertionError("the memory of texts was asked for")
+        raise AssertionError("the memory of texts was read")
 
 
 def test_the_memory_of_what_is_no_number_is_not_asked_for():

@@ -22,7 +22,7 @@ VIEWS = ("plain", "transposed", "strided", "reversed", "expanded")
 @dataclass(frozen=True)
 class Case:
     """Two operands: ``array``, ``number`` or ``float`` (of Python), ``scalar`` or ``numpy`` (of NumPy), ``list``,
-    ``group`` (of zarr), ``text`` (an array whose memory must not be asked for), ``strange`` (one of another error).
+    ``group`` (of zarr), ``text`` (an array whose memory must not be read), ``strange`` (one of another error).
 
     Attributes:
         other: b's type, ``""`` for a's. devices: "1", "2" or "" for the CPU, of either.
@@ -108,7 +108,7 @@ class _Unread:
 
     def __dlpack__(self, **how: Any) -> Any:
         if self.dtype.name == "string":
-            raise SystemExit("the memory of texts was asked for")
+            raise SystemExit("the memory of texts was read")
         raise LookupError("no memory is handed on")
 
 
