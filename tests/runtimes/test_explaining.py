@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -234,6 +236,20 @@ def test_what_has_to_be_installed_first_is_said(verdict: str, command: str) -> N
 def test_a_run_is_not_offered_after_it() -> None:
     finding = of(WRAPS, because.PatternsNotMeasured("openvino-cpu@2026.4.1"), verdict="unknown", ran=True)
     assert explained([finding], ENGLISH).todo == ("no remedy known: accept it in minuend.toml",)
+
+
+@pytest.mark.parametrize(
+    "rule", [functools.partial(because.UnsupportedForm, "nodes of one name"), because.OpenSizesMeet], ids=str
+)
+def test_what_a_rule_says_to_do_is_offered_where_no_command_helps(rule: Callable[[str], because.Reason]) -> None:
+    finding = of(WRAPS, rule("tract takes no two nodes of one name; rename one"), verdict="not-implemented")
+    alone = explained([replace(finding, fixable=False)], ENGLISH)
+    assert (alone.why, alone.todo) == ("tract takes no two nodes of one name", ("rename one",))
+    fixed = explained([finding], ENGLISH)
+    assert fixed.why == "tract takes no two nodes of one name; rename one"
+    assert all(line.startswith("minuend fix") for line in fixed.todo)
+    plain = replace(of(WRAPS, rule("tract has no Loop"), verdict="not-implemented"), fixable=False)
+    assert explained([plain], ENGLISH).todo == ("no remedy known: accept it in minuend.toml",)
 
 
 def test_a_message_that_is_long_is_cut() -> None:

@@ -15,6 +15,7 @@ from minuend.models.ranges.interval import Range
 from minuend.operators import SUBTRACT
 from minuend.runtimes import reasons as because
 from minuend.runtimes import rendering
+from minuend.runtimes.adapters.iree import OPEN_DIMS
 from minuend.runtimes.reasons import REASONS, Reason, Stated
 from minuend.runtimes.witness import Witness
 
@@ -58,11 +59,9 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     (because.SizesAssumed("no size is 0"), "no size is 0", "no size is 0"),
     (because.MadeLarger("Log"), "Log makes more of it", "Log 會放大此差異"),
     (
-        because.OpenSizesMeet(
-            "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end"
-        ),
-        "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end",
-        "IREE 會把兩個動態大小視為相等：若其中一個是 1 而另一個不是，它會讀到末端之外",
+        because.OpenSizesMeet(OPEN_DIMS),
+        OPEN_DIMS,
+        "IREE 會把兩個動態大小視為相等：若其中一個是 1 而另一個不是，它會讀到末端之外；請為相等的大小使用同一個名稱",
     ),
     (because.AsContracted(), "results as expected", "結果符合預期"),
     (

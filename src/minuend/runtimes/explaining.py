@@ -223,6 +223,8 @@ def why(found: Sequence[Finding], language: Language) -> str:
             return language.tr("computed together with adjacent operators: {patterns}", patterns=shown)
         case because.PatternComputedOtherwise():
             return language.tr("layer normalisation is computed as one operator")
+        case because.UnsupportedForm() | because.OpenSizesMeet() if advice := _advice(found[0], language):
+            return _cut(rendering.cause(reason, language).removesuffix(f"{language.tr('; ')}{advice}"))
         case because.OtherPairsDiffer(values=values, witness=witness):
             reason = because.ValuesDiffer(values, witness)
         case because.DialectNotRead() if len({one.target for one in found}) > 1:
@@ -284,7 +286,7 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
         ulps = most_ulps(finding.deviations)
         yield language.tr("if {ulps} ulps are fine: {command}", ulps=ulps, command=command.filled(one.command))
     if not (others or assume or tolerate) and (finding.inferred or not measure):
-        yield language.tr("no remedy known: accept it in minuend.toml")
+        yield _advice(finding, language) or language.tr("no remedy known: accept it in minuend.toml")
     if _contradiction([finding]) and not finding.inferred:
         runtime = finding.target.partition("@")[0]
         yield language.tr("to settle it: {command}", command=f"minuend measure {runtime} -o {runtime}.json")
@@ -292,6 +294,15 @@ def _remedies(finding: Finding, language: Language, command: Command) -> Iterato
         yield from () if runs else _elsewhere(finding.target, language)
         line = one.command.replace("FILE", f"{finding.target.partition('@')[0]}.json")
         yield language.tr("to settle it: {command}", command=line) if finding.inferred else line
+
+
+def _advice(finding: Finding, language: Language) -> str:
+    """What a rule of a runtime says behind its cause, where no command helps; ``""`` where it says nothing."""
+    reason = deciding(finding.reasons)
+    helps = any(one.kind != "measure" for one in finding.actions)
+    if helps or not isinstance(reason, because.UnsupportedForm | because.OpenSizesMeet):
+        return ""
+    return rendering.cause(reason, language).partition(language.tr("; "))[2]
 
 
 def _is_installed(target: str) -> bool:

@@ -32,7 +32,10 @@ STRICT = {
 }
 """Ways to store constants that it does not read, and constants that it does not fold: the verdict, and why."""
 
-OPEN_DIMS = "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end"
+OPEN_DIMS = (
+    "IREE takes two dynamic sizes for equal: where one of them is 1 and the other is not, it reads past the end; "
+    "give equal sizes one name"
+)
 
 LOCAL_FUNCTIONS = False
 
