@@ -399,9 +399,57 @@ def test_what_is_dequantised_without_a_zero_point_is_a_product_to_openvino(made,
     inputs, texts = "int8[2,8,6,6] q, float[2,8,6,6] y", (body.format(""), body.format("u = Max(e, e)"))
     texts = (texts[0], texts[1].replace(f"({order})", f"({apart})"))
     protos = [with_stored(of_chain(one, inputs, "float[] r"), SCALED) for one in texts]
-    assert verdict(protos[0]) == known
+    (finding,) = check(protos[0], OPENVINO, hint="f32").findings
+    negated = made.endswith("(q, s, t)") and order == "y, e"
+    assert (
+        (finding.verdict, finding.severity) == ("different-numbers", "sign-of-zero")
+        if negated
+        else finding.verdict == known
+    )
     assert verdict(protos[0], ONNXRUNTIME) == "ok"
     assert np.array_equal(*(answer(openvino, one) for one in protos)) is (known == "ok")
+
+
+@pytest.mark.parametrize("zero", ["z", "w"])
+@pytest.mark.parametrize("order", ["d, e", "e, d"])
+def test_openvino_subtracts_a_zero_point_once_for_all_that_scale_it_which_are_products_then(order, zero, openvino):
+    text = f"""<ir_version: 8, opset_import: ["" : 13]> g (int8[2,8,6,6] x) => (float[2,8,6,6] y)
+        <float s = {{0.0173}}, float t = {{0.0291}}, int8 z = {{100}}, int8 w = {{100}}, int8 o = {{77}}>
+        {{ d = DequantizeLinear(x, s, z) e = DequantizeLinear(x, t, {zero}) y = Sub({order}) }}"""
+    for proto, shared in ((text, True), (text.replace(f"t, {zero}", "t, o"), False)):
+        barriers = proto.replace("y = Sub", "u = Max(d, d) v = Max(e, e) y = Sub")
+        barriers = barriers.replace(f"Sub({order})", "Sub(u, v)" if order == "d, e" else "Sub(v, u)")
+        protos = [onnx.parser.parse_model(one) for one in (proto, barriers)]
+        (finding,) = check(protos[0], OPENVINO, hint="f32").findings
+        assert (finding.severity == "numbers") is shared
+        assert np.array_equal(*(answer(openvino, one) for one in protos)) is not shared
+
+
+@pytest.mark.parametrize(
+    ("body", "negated"),
+    [
+        ("y = Sub(z, d)", True),
+        ("m = Transpose(d) y = Sub(z, m)", False),
+        ("y = Sub(d, z)", False),
+        ("m = Relu(d) y = Sub(z, m)", False),
+        ("y = Sub(z, d) o = Neg(d)", False),
+    ],
+)
+def test_openvino_adds_what_it_dequantises_by_a_negative_scale_where_that_is_subtracted(body, negated):
+    """So -0 less 0 is 0."""
+    more = ", float[4,4] o" if "o =" in body else ""
+    text = f"""<ir_version: 8, opset_import: ["" : 13]> g (uint8[4,4] x, float[4,4] z) => (float[4,4] y{more})
+        <float s = {{0.1}}, uint8 zero = {{8}}> {{ d = DequantizeLinear(x, s, zero) {body} }}"""
+    proto = onnx.parser.parse_model(text)
+    (finding,) = check(proto, OPENVINO, hint="f32").findings
+    assert (finding.verdict, finding.severity) == (("different-numbers", "sign-of-zero") if negated else ("ok", None))
+    core = pytest.importorskip("openvino").Core()
+    compiled = core.compile_model(
+        core.read_model(proto.SerializeToString()), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
+    )
+    got = compiled({"x": np.full((4, 4), 8, np.uint8), "z": np.full((4, 4), -0.0, np.float32)})["y"]
+    expected = mn.run(proto, {"x": np.full((4, 4), 8, np.uint8), "z": np.full((4, 4), -0.0, np.float32)})["y"]
+    assert bool((np.signbit(got) != np.signbit(expected)).any()) is negated
 
 
 def test_a_power_of_two_behind_what_is_dequantised_joins_its_scale_on_openvino(openvino):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -292,8 +293,9 @@ class Flow:
         Those of what was quantised before stay.
 
         Returns:
-            The flow where those without a zero point are, or with one that is 0 or not known, but for those by powers
-            of two, which are exact; and where all are. Each is ``None`` where it would be this one.
+            The flow where those without a zero point are, or with one that is 0 or not known, or that another one
+            subtracts from the same value as well, but for those by powers of two, which are exact; and where all are.
+            Each is ``None`` where it would be this one.
 
         >>> flow = Flow([("DequantizeLinear", ("q", "s"), ("d",)), ("Sub", ("d", "y"), ("e",))], ("s",))
         >>> flow.of_products[0].steps[0]
@@ -301,8 +303,19 @@ class Flow:
         """
         scaled = (i for i, step in enumerate(self.steps) if step[0] == "DequantizeLinear" and len(step[1]) > 1)
         found = {i: self.steps[i][1] for i in scaled if self.maker(self.steps[i][1][0]) != "QuantizeLinear"}
-        alone = [i for i, inputs in found.items() if not self.has_zero_point(inputs) and not self.has_powers(inputs[1])]
+        shared = Counter(self._less_zero_point(inputs) for inputs in set(found.values()))
+        alone = [
+            i
+            for i, inputs in found.items()
+            if (not self.has_zero_point(inputs) or shared[self._less_zero_point(inputs)] > 1)
+            and not self.has_powers(inputs[1])
+        ]
         return self._with_products(alone), self._with_products(found)
+
+    def _less_zero_point(self, inputs: Sequence[str]) -> tuple[str, bytes]:
+        """What is dequantised less a stored zero point: runtimes subtract that once for all that scale it."""
+        stored = self.elements(inputs[2]) if len(inputs) > 2 else None
+        return self.source(inputs[0]), b"" if stored is None else stored.tobytes()
 
     def has_zero_point(self, inputs: Sequence[str]) -> bool:
         """Whether a stored zero point, the third input, has an element other than 0."""

@@ -46,7 +46,8 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, passed:
     operator, inputs, (way, *_) = flow.steps[made]
     others = [one for i, one in enumerate(operands) if i != place]
     linear = {*LINEAR, *SHAPES}.issuperset(passed)
-    if operator in _NEGATING and _is_negated(flow, operands, place):
+    zeros = operator == "DequantizeLinear" and flow.folded.isdisjoint(inputs[:1]) and flow.has_zero_point(inputs)
+    if (operator in _NEGATING or (zeros and not passed)) and _is_negated(flow, operands, place):
         yield NEGATED
     if operator == "Conv" and len(inputs) > 1:
         values = any(one != way and one not in flow.folded and may_be_of_one_shape(flow, one, way) for one in others)
