@@ -138,7 +138,8 @@ def _pools(element: ElementType, occurrence: Occurrence) -> _Operands:
     """What operands can be."""
     stored = occurrence.fixed()
     constants = [one for one in stored if one is not None]
-    alone = tuple(one is not None and np.unique(one).size == 1 for one in stored)
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        alone = tuple(one is not None and np.unique(one).size == 1 for one in stored)
     if len(constants) == len(stored):
         try:
             met = np.broadcast_arrays(*constants)

@@ -62,9 +62,10 @@ def _enlarged(flow: Flow, index: int, name: str) -> frozenset[str]:
     if read != {"Div": 1, "Mod": 1}.get(operator, 0) and operator not in COMPARISONS:
         return frozenset()
     other = next((flow.elements(flow.source(one)) for one in inputs if one in flow.folded), None) if found else None
-    if operator == "Pow" and other is not None:
-        return frozenset() if (other >= 1).all() else found & {SMALL} if (other > 0).all() else found
-    near = operator not in COMPARISONS or other is None or bool((np.abs(other) < _NEAR_ZERO).any())
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        if operator == "Pow" and other is not None:
+            return frozenset() if (other >= 1).all() else found & {SMALL} if (other > 0).all() else found
+        near = operator not in COMPARISONS or other is None or bool((np.abs(other) < _NEAR_ZERO).any())
     return found if near else frozenset()
 
 
