@@ -506,7 +506,7 @@ def _quantised(d: Draft) -> None:
     if d.dtype != "float32":
         return
     scale = d.store(np.array(d.pick((0.1, 0.5, 0.02)), np.float32), keep=True)  # a negative one is refused
-    zero = d.store(np.array(128, np.uint8), fold=False)
+    zero = d.store(np.array(d.pick((0, 7, 113, 128)), np.uint8), fold=False)
     q = d.any("uint8", d.shape)
     if d.chance(0.5):
         x = d.subtract() if d.chance(0.5) else d.any()
@@ -715,7 +715,9 @@ def _there_and_back(value: Value, model: ModelProto, source: np.random.Generator
     per_axis = opset >= 13 and len(value.shape) > 1 and source.random() < 0.25
     length = (value.shape[1],) if per_axis else ()
     scale = np.full(length, source.choice([0.05, 0.0173, 0.5]), np.float32) * (1 + np.arange(*length or (1,)) / 8)
-    zero = np.full(length, source.choice([0, 7, 0 if dtype.startswith("int") else 128]), dtype)
+    zero = np.full(length, source.choice([0, 7, 113, 0 if dtype.startswith("int") else 128]), dtype)
+    if per_axis and source.random() < 0.3:  # one of each channel
+        zero += np.arange(*length, dtype=dtype)
     stored = {"scale": scale.astype(np.float32).reshape(length), "zero": zero}
     if dtype == "uint8" and not zero.any() and source.random() < 0.5:
         del stored["zero"]

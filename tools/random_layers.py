@@ -398,7 +398,7 @@ def _quantised(n: Network, x: str) -> str:
     shape, dtype = n.shape(x), n.pick(("uint8", "int8"))
     count = (shape[1],) if n.chance(0.25) and n.opset > 12 else ()
     scale = n.store(np.full(count, n.pick((0.02, 0.1))) * (1 + np.arange(*count or (1,)).reshape(count) / 8))
-    zero = n.store(np.full(count, n.pick((0, 3, 128 if dtype == "uint8" else 0))), dtype)
+    zero = n.store(np.full(count, n.pick((0, 3, 113, 128 if dtype == "uint8" else 0))), dtype)
     more: dict[str, Any] = {"axis": 1} if count else {}
     return n.node("DequantizeLinear", n.node("QuantizeLinear", x, scale, zero, **more), scale, zero, **more)
 
@@ -530,7 +530,7 @@ def _flat(n: Network, x: str) -> str:
 def _linear_conv(n: Network, x: str) -> str:
     """QLinearConv, between a quantisation and its opposite."""
     channels, space = n.shape(x)[1], len(n.shape(x)) - 2
-    scale, zero = n.store(0.05, "float32"), n.store(n.pick((0, 128)), "uint8")
+    scale, zero = n.store(0.05, "float32"), n.store(n.pick((0, 113, 128)), "uint8")
     codes = n.node("QuantizeLinear", n.cast(x, "float32"), scale, zero)
     weights = n.store(n.source.integers(-90, 90, (channels, channels, *(3,) * space)), "int8")
     parts = codes, scale, zero, weights, n.store(0.01, "float32"), n.store(0, "int8"), scale, zero

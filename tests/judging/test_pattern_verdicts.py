@@ -1879,3 +1879,16 @@ def test_what_an_operator_moves_is_as_bad_as_where_it_stood(reader):
     ]
     assert found
     assert set(found) == {("subnormal",)}
+
+
+SOFTMAX_SHIFT = '<ir_version: 8, opset_import: ["" : 13]> g (float[2,3] x) => (float[2,3] z%s)'
+
+
+@pytest.mark.parametrize("outputs", ["", ", float[2,3] d"])
+def test_the_sign_of_a_zero_that_nothing_reads_is_no_deviation(outputs):
+    text = f"{SOFTMAX_SHIFT % outputs} {{ m = ReduceMax <axes = [1]> (x) d = Sub (x, m) z = Exp (d) }}"
+    (finding,) = check(parse_model(text), "openvino-cpu", hint="f32", tolerate=()).findings
+    assert finding.verdict == ("different-numbers" if outputs else "ok")
+    assert (finding.severity, "zero-sign-not-read" in [one.code for one in finding.reasons]) == (
+        ("sign-of-zero", False) if outputs else (None, True)
+    )

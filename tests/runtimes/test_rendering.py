@@ -59,6 +59,11 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     (because.SizesAssumed("no size is 0"), "no size is 0", "no size is 0"),
     (because.MadeLarger("Log"), "Log makes more of it", "Log 會放大此差異"),
     (
+        because.ZeroSignNotRead(),
+        "only the sign of a zero differs, and what reads the result does not depend on it",
+        "只有零的正負號不同，而讀取此結果的運算不受其影響",
+    ),
+    (
         because.OpenSizesMeet(OPEN_DIMS),
         OPEN_DIMS,
         "IREE 會把兩個動態大小視為相等：若其中一個是 1 而另一個不是，它會讀到末端之外；請為相等的大小使用同一個名稱",

@@ -57,6 +57,7 @@ from minuend.runtimes.reasons import (
     Undocumented,
     UnsupportedForm,
     ValuesDiffer,
+    ZeroSignNotRead,
 )
 from minuend.runtimes.rendering import english
 from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank, worst
@@ -97,10 +98,10 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         found = _finding(occurrence, target, "different-numbers", OpenSizesMeet(statement), severity="numbers")
         return replace(found, deviations=(Deviation("numbers"),))
     occurrence = as_opened(occurrence, target)
-    found = _as_read(_by_measurement(occurrence, node, measured, hint), occurrence)
+    found = _as_read(_by_measurement(occurrence, node, measured, hint), occurrence, target)
     if (later := unfolded(occurrence, target)) is None:
         return found
-    again = _as_read(_by_measurement(later, node, measured, hint), later)
+    again = _as_read(_by_measurement(later, node, measured, hint), later, target)
     worse = min(found, again, key=lambda one: WORST.index(one.verdict))
     return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
 
@@ -125,12 +126,14 @@ _ENLARGED: Mapping[str, tuple[Severity, Severity]] = {
 """Of differences that what reads them enlarges: the severity that they have, and the one that comes of it."""
 
 
-def _as_read(found: Finding, occurrence: Occurrence) -> Finding:
-    """A finding as bad as what reads the result makes it."""
+def _as_read(found: Finding, occurrence: Occurrence, target: Target) -> Finding:
+    """A finding as bad as what reads the result makes it: none, where nothing reads what differs."""
     if found.verdict != "different-numbers":
         return found
-    makers = {kind: match.operator for match in occurrence.matches for kind in match.enlarges}
     own = {one.severity for one in found.deviations}
+    if occurrence.zero_sign_lost and {found.severity, *own} == {"sign-of-zero"}:
+        return _finding(occurrence, target, "ok", ZeroSignNotRead(), relation=found.shape_relation)
+    makers = {kind: match.operator for match in occurrence.matches for kind in match.enlarges}
     more = {kind: after for kind, (before, after) in _ENLARGED.items() if kind in makers and before in own}
     if not more or "numbers" in own:
         return found
@@ -214,7 +217,8 @@ def _around(occurrence: Occurrence, target: Target, alone: Finding, around: Patt
         witness=around.witness,
         severity=around.severity,
     )
-    deviations = around.deviations if around.verdict == "different-numbers" else ()
+    open_ = (UNKNOWN,) if alone.verdict == "unknown" else ()
+    deviations = (*around.deviations, *open_) if around.verdict == "different-numbers" else ()
     return replace(_with_unlike(found, around.unlike), pattern=around.pattern, hint=around.hint, deviations=deviations)
 
 

@@ -43,6 +43,7 @@ class Occurrence:
         matches: the patterns around it in the graph.
         made_of_open: whether its operands are made of values of open shapes, whatever their own shapes are.
         in_body: whether it stands in the body of an If or a Loop, at whatever depth.
+        zero_sign_lost: whether all that reads its result makes the same of both zeros.
         added: the stored numbers that nodes of its graph add, negated where they subtract them.
         violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
@@ -65,6 +66,7 @@ class Occurrence:
     matches: tuple[Match, ...] = ()
     made_of_open: bool = False
     in_body: bool = False
+    zero_sign_lost: bool = False
     added: frozenset[float] = frozenset()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()

@@ -33,6 +33,7 @@ from minuend.models.ranges.demands import BACK, COUNTS, DEMANDS, demands, narrow
 from minuend.models.ranges.interval import Range, full, join, of_array, of_blocks
 from minuend.models.ranges.rules import RULES, Step, result
 from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
+from minuend.models.zero_signs import loses_zero_sign
 from minuend.onnx.documents import external, tensors
 from minuend.onnx.documents.constant_storage import ways, ways_of_operands
 from minuend.onnx.graphs import declared, faults
@@ -150,6 +151,7 @@ def _analysed(
             matches=matches(flow, one.index),
             made_of_open=flow.is_made_of_open(one.index),
             in_body=flow.in_body,
+            zero_sign_lost=loses_zero_sign(flow, one.index),
             added=flow.added,
             fixed=functools.cache(functools.partial(_fixed, model, one, operands, known_flow)),
             notes=model.notes,

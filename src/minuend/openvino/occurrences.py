@@ -21,6 +21,7 @@ from minuend.models.ranges.conditions import Values, branches
 from minuend.models.ranges.interval import Range, full, join, of_blocks, within
 from minuend.models.ranges.rules import Step, result
 from minuend.models.sums import SUMS_OF_FLOAT64, has_sums_of_float64
+from minuend.models.zero_signs import loses_zero_sign
 from minuend.openvino.composites import as_operators
 from minuend.openvino.execution import layers as table
 from minuend.openvino.ir.layer_types import GROUPED, NAMES, PRODUCTS, READ_AS, SAME
@@ -88,6 +89,7 @@ def occurrences(
                 matches=matches(seen, number),
                 made_of_open=sized.is_made_of_open(number),
                 in_body=flow.in_body,
+                zero_sign_lost=loses_zero_sign(seen, number),
                 added=flow.added,
                 fixed=functools.cache(functools.partial(_fixed, layer, flow, inputs, operands)),
                 live=None if place else layer,

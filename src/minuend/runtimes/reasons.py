@@ -294,6 +294,12 @@ class MadeLarger(Reason):
     operator: str
 
 
+class ZeroSignNotRead(Reason):
+    """Only the sign of a zero differs, and what reads the result makes the same of both zeros."""
+
+    code = "zero-sign-not-read"
+
+
 class DocumentsSilent(Reason):
     """The verdict takes for right what the target's documents leave open."""
 

@@ -76,6 +76,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "nothing-stated": ("no data",),
         "concerns": ("affected: {examples}",),
         "made-larger": ("{operator} makes more of it",),
+        "zero-sign-not-read": ("only the sign of a zero differs, and what reads the result does not depend on it",),
         "documents-silent": ("the documents do not cover {values}",),
         "shapes-at-run-time": ("the shapes are dynamic; this holds for {relation}",),
         "folding-differs": ("{answers}",),
