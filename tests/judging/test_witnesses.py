@@ -142,6 +142,8 @@ def test_a_pair_that_a_constant_does_not_hold_is_not_shown():
         ("int8", (-100, 20), (50, 100), "-100 - 50: got -128, expected 106"),
         ("uint8", (0, 4), np.uint8([9]), "0 - 9: got 0, expected 247"),
         ("int64", None, np.int64([3]), "-2147483647 - 3: got 2147483646, expected -2147483650"),
+        ("int64", (0, 2**61), np.int64([4]), "6442450943 - 4: got 2147483643, expected 6442450939"),
+        ("int64", (-(2**61), 0), np.int64([4]), "-2147483647 - 4: got 2147483645, expected -2147483651"),
         ("float64", None, np.float64([0.7]), "0.0 - 0.7: got -0.699999988079071, expected -0.7"),
     ],
 )

@@ -167,7 +167,13 @@ def _of_range(element: ElementType, range_: Range) -> tuple[int, ...]:
     """Codes within a range; its ends come after the first few: where both operands are small, nothing wraps."""
     found = pool(element, range_, None).tolist()
     ends = [code for code in found if codes.decode(element, code) in (range_.lo, range_.hi)]
-    return tuple(dict.fromkeys((*found[:_PLAINEST], *ends, *found)))[:_MOST_PAIRS]
+    short = (number for number in _SHORT if element.is_integer and range_.lo <= number <= range_.hi)
+    alike = (codes.encode(element, number) for number in short)
+    return tuple(dict.fromkeys((*found[:_PLAINEST], *ends, *found, *alike)))[:_MOST_PAIRS]
+
+
+_SHORT = (2**32 + 2**31 - 1, -(2**32) - 2**31)
+"""Numbers that are the same in int32 for runtimes that take them modulo 2^32, and those that take the nearest."""
 
 
 def _operands(pools: Pools, meet: bool) -> Iterator[tuple[int, ...]]:
