@@ -301,6 +301,20 @@ def _cast(d: Draft) -> None:
         d.node("Cast", [between], None, x.dtype, to=data_number(x.dtype))
 
 
+def _round_trip(d: Draft) -> None:
+    """What is converted to another float and back, between a subtraction and other arithmetic."""
+    if d.dtype != "float32":
+        return
+    before = d.chance(0.6)
+    x = d.two(d.pick(("Mul", "Mul", "Add", "Div", "Sub")) if before else "Sub")
+    to = d.pick(("float16", "float64"))
+    x = d.node("Cast", [x], None, to, to=data_number(to))
+    if d.chance(0.3):
+        x = d.node(d.pick(("Relu", "Neg", "Abs")), [x])
+    x = d.node("Cast", [x], None, "float32", to=data_number("float32"))
+    d.two("Sub" if before else d.pick(("Mul", "Add", "Sub", "Div")), x)
+
+
 def _from_integers(d: Draft) -> None:
     kind = d.pick(("uint8", "int32", "int64", "bool", "int8"))
     x = d.any(kind, d.shape)
@@ -572,7 +586,7 @@ FLOAT_RULES: tuple[tuple[float, Rule], ...] = (
     (1, _matmul), (0.5, _gemm), (1, _conv), (0.5, _pool), (0.5, _normal), (1, _reduce), (0.5, _softmax), (0.5, _branch),
     (0.4, _rounding), (0.4, _layer_norm), (0.4, _softmax_parts), (0.4, _rotary), (0.4, _mask), (0.4, _normalise),
     (0.8, _folded), (0.8, _sizes), (0.6, _quantised), (0.6, _compare), (0.2, _sum_up), (0.3, _layer_normal),
-    (0.2, _einsum), (0.2, _resize), (0.6, _readers),
+    (0.2, _einsum), (0.2, _resize), (0.6, _readers), (0.6, _round_trip),
 )  # fmt: skip
 INTEGER_RULES: tuple[tuple[float, Rule], ...] = (
     (7, _arithmetic), (1.5, _extremes), (3, _unary), (1.5, _reshape), (1, _transpose), (0.5, _expand), (1, _concat),

@@ -1892,3 +1892,52 @@ def test_the_sign_of_a_zero_that_nothing_reads_is_no_deviation(outputs):
     assert (finding.severity, "zero-sign-not-read" in [one.code for one in finding.reasons]) == (
         ("sign-of-zero", False) if outputs else (None, True)
     )
+
+
+OF_900 = '<ir_version: 8, opset_import: ["" : 17]> g (float[900] x, float[900] y) => (float[900] z)'
+ROUND_TRIP = f"{OF_900} <float s = {{0.0173}}>"
+THROUGH = {"float16": (10, "different-numbers"), "double": (11, "different-numbers"), "bfloat16": (16, "ok")}
+
+
+@pytest.mark.parametrize("kind", THROUGH)
+def test_openvino_leaves_conversions_between_floats_out(kind):
+    """A product is fused with the subtraction all the same, but for one of bfloat16, or with an operator between."""
+    to, verdict = THROUGH[kind]
+    for between, expected in (("Identity", verdict), ("Relu", "ok")):
+        nodes = f"m = Mul (x, s) h = Cast <to = {to}> (m) r = {between} (h) d = Cast <to = 1> (r) z = Sub (d, y)"
+        model = parse_model(f"{ROUND_TRIP} {{ {nodes} }}")
+        found = [check(model, target, hint=hint).findings[0].verdict for target, hint in ROUND_TRIPS]
+        assert found == [expected, "ok"]
+
+
+ROUND_TRIPS = (("openvino-cpu", "f32"), ("onnxruntime-cpu", ""))
+
+
+def test_openvino_fuses_a_product_that_was_converted_and_back():
+    openvino = pytest.importorskip("openvino")
+    x, y = np.random.default_rng(5).normal(size=(2, 900)).astype(np.float32)
+    nodes = "m = Mul (x, s) h = Cast <to = 10> (m) d = Cast <to = 1> (h) z = Sub (d, y)"
+    core, model = openvino.Core(), parse_model(f"{ROUND_TRIP} {{ {nodes} }}").SerializeToString()
+    compiled = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    (got,) = compiled({"x": x, "y": y}).values()
+    fused = (x.astype(np.float64) * np.float32(0.0173) - y).astype(np.float32)
+    assert got.tolist() == fused.tolist() != (x * np.float32(0.0173) - y).tolist()
+
+
+PARTS = {
+    "a, b = Split <axis = 0> (m, halves) d = Concat <axis = 0> (a, b)": "different-numbers",
+    "a, b = Split <axis = 0> (m, halves) c = Identity (a) d = Concat <axis = 0> (c, b)": "different-numbers",
+    "a = Slice (m, none, half) b = Slice (m, half, all) d = Concat <axis = 0> (a, b)": "different-numbers",
+    "a, b = Split <axis = 0> (m, halves) d = Concat <axis = 0> (b, a)": "ok",
+    "a = Slice (m, half, all) b = Slice (m, none, half) d = Concat <axis = 0> (a, b)": "ok",
+    "a, b = Split <axis = 0> (m, halves) c = Relu (a) d = Concat <axis = 0> (c, b)": "ok",
+}
+
+
+@pytest.mark.parametrize("nodes", PARTS)
+def test_parts_that_are_joined_again_are_the_whole(nodes):
+    """openvino leaves the parts out, and fuses the product with the subtraction."""
+    stored = "float s = {0.0173}, int64[2] halves = {450, 450}, int64[1] none = {0}, int64[1] half = {450}"
+    model = parse_model(f"{OF_900} <{stored}, int64[1] all = {{900}}> {{ m = Mul (x, s) {nodes} z = Sub (d, y) }}")
+    (finding,) = check(model, "openvino-cpu", hint="f32").findings
+    assert finding.verdict == PARTS[nodes]

@@ -149,7 +149,7 @@ def pattern_verdict(
             return replace(chosen, deviations=tuple(each for one in found for each in one.deviations or (UNKNOWN,)))
     if proven(occurrence.matches, known.proven or {}):
         return FINE
-    if unknown := tuple(one.pattern for one in found if one.pattern is not None):
+    if unknown := tuple(dict.fromkeys(one.pattern for one in found if one.pattern is not None)):
         helps = {one.hint for one in found}
         setting = setting_of(target.runtime, *helps) if len(helps) == 1 else ()
         return PatternVerdict("unknown", PatternNotMeasured(unknown, target.name, setting), unknown[0])
@@ -192,6 +192,8 @@ def _each(
             continue
         known = quirks(target.runtime)
         if (match.within is not None and not known.splits) or (match.kernel and not known.crosses):
+            continue
+        if match.converted and not known.one_float:
             continue
         if (match.kernel == SUMMED and known.sums_apart(target.release)) or (
             known.as_written and _is_written_otherwise(match)

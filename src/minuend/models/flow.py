@@ -35,6 +35,9 @@ DRAWN = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "Random
 DECIDED = "If of a constant"
 """What stands for an If that takes one branch alone, as the operator in whose body nodes lie."""
 
+_IN_FLOAT32 = {"float16", "float32", "float64"}
+"""Floats that some runtimes compute in float32, and leave conversions between them out."""
+
 OF_SHAPES = ("Shape", "Size")
 """Operators that read no elements: of a known shape a runtime makes a constant, and no reader is left."""
 
@@ -136,29 +139,36 @@ class Flow:
         first: dict[Hashable, list[int]] = {}
         steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
         places: list[int] = []
-        live = self._live()
+        live, joined = self._live(), False
         for i, (operator, inputs, outputs) in enumerate(self.steps):
             if i not in live:
                 places.append(i)
                 steps.append(("", (), ()))
                 continue
             given = tuple(names.get(name, name) for name in inputs)
-            hands_on = self._hands_on(operator, inputs, outputs)
+            whole = "" if operator != "Concat" else self._joined_again(given, outputs)
+            joined = joined or bool(whole)
+            handed = given[0] if self._hands_on(operator, inputs, outputs) else names.get(whole, whole)
             place = i
-            if len(outputs) == 1 and inputs and operator not in DRAWN and not hands_on:
+            if len(outputs) == 1 and inputs and operator not in DRAWN and not handed:
                 key = (operator, *map(self._signature, given), self.attributes(i))
                 alike = first.setdefault(key, [])
                 place = next((one for one in alike if self._are_one(steps[one][1], given)), i)
                 alike += [i] if place == i else []
-            same = given[0] if hands_on else (*self.steps[place][2], "")[0]
+            same = handed or (*self.steps[place][2], "")[0]
             places.append(place)
             if not outputs or same == outputs[0]:
                 steps.append((operator, given, outputs))
             else:
                 names[outputs[0]] = same
                 steps.append(("", (), ()))
-        outputs_ = [names.get(name, name) for name in self.outputs]
-        return replace(self, steps=steps, outputs=outputs_, no_readers=OF_SHAPES), places
+        found = replace(
+            self, steps=steps, outputs=[names.get(name, name) for name in self.outputs], no_readers=OF_SHAPES
+        )
+        if joined:  # its parts serve no output any more
+            live = found._live()
+            found = replace(found, steps=[step if i in live else ("", (), ()) for i, step in enumerate(steps)])
+        return found, places
 
     @cached_property
     def bare(self) -> Flow:
@@ -220,6 +230,19 @@ class Flow:
             kinds = [self.dtypes.get(name) for name in (inputs[0], outputs[0])]
             return kinds[0] is not None and kinds[0] == kinds[1]
         return operator in ("Identity", "Dropout") or self._changes_nothing(operator, inputs, outputs)
+
+    def _joined_again(self, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+        """The value whose parts, all of them and in their order, a Concat joins; ``""`` for none."""
+        makers = [self.maker_of(name) for name in inputs]
+        steps = [self.steps[made] for made in makers if made is not None]
+        cut = {(kind, *given[:1]) for kind, given, _ in steps}
+        if len(steps) < len(inputs) or len(cut) != 1 or steps[0][0] not in ("Slice", "Split"):
+            return ""
+        (kind, (value, *_), parts), sizes = steps[0], {self.shapes.get(name) for name in outputs}
+        starts = [self._few(name) for _, given, _ in steps for name in given[1:2]]
+        ends = [one.tolist() for one in starts if one is not None]
+        in_order = tuple(inputs) == parts if kind == "Split" else len(ends) == len(steps) and ends == sorted(ends)
+        return value if in_order and sizes | {None} == {self.shapes.get(value), None} else ""
 
     def _changes_nothing(self, operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bool:
         """Whether a node leaves its operand as it is by its constants and shapes: runtimes remove it."""
@@ -285,6 +308,30 @@ class Flow:
         }
         found = replace(self, constants={*self.constants, *sizes}) if sizes else self
         return None if found.folded == self.folded else found
+
+    @cached_property
+    def of_one_float(self) -> Flow | None:
+        """The same nodes without conversions between floats, as runtimes have them that compute these in float32.
+
+        Conversions of constants stay. ``None`` where there are none that go.
+
+        >>> steps = [("Mul", ("x", "y"), ("m",)), ("Cast", ("m",), ("h",)), ("Cast", ("h",), ("w",)),
+        ...          ("Sub", ("w", "z"), ("d",))]
+        >>> Flow(steps, (), {"m": "float32", "h": "float16", "w": "float32"}).of_one_float.steps[-1]
+        ('Sub', ('m', 'z'), ('d',))
+        """
+        names: dict[str, str] = {}
+        steps: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+        for operator, inputs, outputs in self.steps:
+            given = tuple(names.get(name, name) for name in inputs)
+            kinds = {self.dtypes.get(name) for name in (*inputs[:1], *outputs)}
+            goes = operator == "Cast" and inputs and kinds <= _IN_FLOAT32 and self.folded.isdisjoint(inputs)
+            names |= dict.fromkeys(outputs, given[0]) if goes else {}
+            steps.append(("", (), ()) if goes else (operator, given, outputs))
+        if not names:
+            return None
+        dtypes = {name: "float32" if dtype in _IN_FLOAT32 else dtype for name, dtype in self.dtypes.items()}
+        return replace(self, steps=steps, outputs=[names.get(name, name) for name in self.outputs], dtypes=dtypes)
 
     @cached_property
     def of_products(self) -> tuple[Flow | None, Flow | None]:

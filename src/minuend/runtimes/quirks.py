@@ -80,6 +80,7 @@ class Quirks:
         swaps_zeros: whether Max and Min of +0 and -0 of a narrow type have another sign between nodes of float32.
         crosses: whether it takes a constant along the second of four axes or more for one along the last, behind a
             product of a matrix of an open shape, or refuses it.
+        one_float: whether it computes float16 and float64 in float32, and leaves conversions between them out.
         as_written: whether it makes one operator of a normalisation only where this is written in a way that was
             measured, conversions between its operators aside, and its parameters have one axis.
         bfloat16_out: whether it hands bfloat16 out; one that does may leave a conversion out that is undone behind it.
@@ -120,6 +121,7 @@ class Quirks:
     splits: bool = False
     swaps_zeros: bool = False
     crosses: bool = False
+    one_float: bool = False
     as_written: bool = False
     bfloat16_out: bool = True
     operators_from: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

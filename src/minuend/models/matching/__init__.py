@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from minuend.models.flow import OF_SHAPES, Flow
 from minuend.models.fusions import AS_ONE, as_written, fusions, types_of_one
@@ -32,10 +33,14 @@ def matches(flow: Flow, index: int) -> tuple[Match, ...]:
     >>> [str(one.pattern) for one in matches(flow, 1) if not one.far]
     ['x - x', 'Mul(x, x) - x', 'Relu(x - x)', 'Relu(… x - x)']
     """
-    of_sizes = flow.of_known_sizes
-    if of_sizes is not None:
-        return tuple(dict.fromkeys((*_matches(flow, index), *_matches(of_sizes, index))))
-    return _matches(flow, index)
+    found = dict.fromkeys(_matches(flow, index))
+    if flow.of_known_sizes is not None:
+        found |= dict.fromkeys(_matches(flow.of_known_sizes, index))
+    in_float32 = flow.of_one_float if flow.dtypes.get(flow.steps[index][2][0]) in ("float16", "float32") else None
+    if in_float32 is not None:
+        more = (one for one in _matches(in_float32, index) if one not in found)
+        found |= dict.fromkeys(replace(one, converted=True) for one in more)
+    return tuple(found)
 
 
 def _matches(flow: Flow, index: int) -> tuple[Match, ...]:

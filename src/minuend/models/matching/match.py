@@ -107,6 +107,7 @@ class Match:
         enlarges: which differences of the result the adjacent operator makes large ones of, see :data:`ENLARGE`.
         within: the pattern that the graph has, where this one is of the product or the sum that the adjacent operator
             ends with: some runtimes compute it in such parts.
+        converted: whether conversions between floats lie between the two, which some runtimes leave out.
         supposed: whether the graph was not seen to have the pattern, but has a part of it, written otherwise.
     """
 
@@ -129,6 +130,7 @@ class Match:
     kernel: str = ""
     enlarges: frozenset[str] = frozenset()
     within: Pattern | None = None
+    converted: bool = False
     supposed: bool = False
 
     def __hash__(self) -> int:  # of three parts: equal ones have the same, and few others do

@@ -43,7 +43,7 @@ where z is of another shape or type, what lies in memory. Both happen where the 
 
 BFLOAT16_OUT = False
 SHARES = ("float16", "bfloat16", "float32", "float64")
-SPLITS = RESCALES = CROSSES = True
+SPLITS = RESCALES = CROSSES = ONE_FLOAT = True
 """As OpenVINO's own plugin does, which it holds."""
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.1": (25, 13)}

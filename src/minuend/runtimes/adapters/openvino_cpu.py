@@ -115,6 +115,10 @@ is added there: of 262,141 numbers, half of them between two levels, ``QuantizeL
 ``k - x`` too where shapes are known and nothing else reads it, and with an array of k and open shapes nearly all do. So
 in 2024.6.0, 2025.4.1 and 2026.4.1, with k of one element or along the first or second axis, and with Identity, Neg or
 Concat between; not with Relu, Abs, Max, Reshape or Transpose. With Clip between NaN alone becomes the other end."""
+ONE_FLOAT = True
+"""``Cast(Cast(x * 0.0173, float16), float32) - y`` with the hint f32 is one node, a product and a sum that are rounded
+once, as without the two conversions. So it is with float64, and in 2023.3.0, 2025.4.1 and 2026.0.0 to 2026.4.1.
+Conversions to bfloat16 stay."""
 CROSSES = True
 """``MatMul(x, w) - k`` with open dims, k of 8 channels, which is the second axis of four or five: where the last axis
 has 8 elements, too, k is taken for a number of each of those; where it has not, the model is refused (data size: 8 OC:
