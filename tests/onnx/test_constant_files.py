@@ -70,6 +70,24 @@ def test_initializers_and_constants_are_tensors_by_name(tmp_path: Path) -> None:
     }
 
 
+def test_sparse_constants_are_tensors_with_their_zeros(tmp_path: Path) -> None:
+    """The initializer was no tensor of the file, so that a difference of two models was without it."""
+    path = model(tmp_path / "m.onnx", [], [constant("c", sparse_value=sparse(""))])
+    proto = onnx.load(path)
+    proto.graph.sparse_initializer.append(sparse("w"))
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    found = open_tensors(path)
+    for name in ("w", "c"):
+        assert (str(found[name].element), found[name].read().tolist()) == ("float32", [[0, 1.5, 0], [0, 0, -2]])
+    subtract_files(path, path, str(tmp_path / "d.npz"))
+    assert {*np.load(tmp_path / "d.npz")} == {"w", "c"}
+
+
+def sparse(name: str) -> Any:
+    values = numpy_helper.from_array(np.float32([1.5, -2]), name)
+    return helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([[0, 1], [1, 2]])), [2, 3])
+
+
 def test_external_data_is_read_where_it_lies(tmp_path: Path) -> None:
     path = model(tmp_path / "m.onnx", [external(tmp_path, "W", W, offset=64)])
     found = open_tensors(path)

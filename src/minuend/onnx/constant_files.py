@@ -1,7 +1,8 @@
 """An ONNX model as a file of tensors: the initializers of its graph and the results of its Constant nodes, by name.
 
 They are read only. Elements of external data are read where they lie, in the model's folder; what the model itself
-holds is in memory with it. What the bodies of nodes and functions hold is not listed: their names may repeat.
+holds is in memory with it. Sparse ones come with their zeros. What the bodies of nodes and functions hold is not
+listed: their names may repeat.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from minuend.onnx.formats import SUFFIXES
 from minuend.onnx.versions import SPELLINGS
 
 if TYPE_CHECKING:
-    from onnx import NodeProto, TensorProto
+    from onnx import NodeProto, SparseTensorProto, TensorProto
 
     from minuend.onnx.model import Model
 
@@ -41,9 +42,18 @@ def open_file(path: str, *, every_type: bool = False) -> TensorFile:
     opener = functools.partial(_tensor, model, every_type=every_type)
     for proto in model.proto.graph.initializer:
         openers[proto.name] = functools.partial(opener, proto.name, proto)
+    for sparse in model.proto.graph.sparse_initializer:
+        name = sparse.values.name
+        openers[name] = functools.partial(_dense, model, name, sparse, every_type=every_type)
     for node in model.proto.graph.node:
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output:
-            openers[node.output[0]] = functools.partial(_of_node, opener, node)
+            sparse_one = next((one.sparse_tensor for one in node.attribute if one.HasField("sparse_tensor")), None)
+            name = node.output[0]
+            openers[name] = (
+                functools.partial(_of_node, opener, node)
+                if sparse_one is None
+                else functools.partial(_dense, model, name, sparse_one, every_type=every_type)
+            )
     return TensorFile(path, NAMED, openers, sources=model.sources())
 
 
@@ -57,6 +67,13 @@ def _of_node(opener: Callable[[str, TensorProto], Tensor], node: NodeProto) -> T
         stated = listed([one.name for one in node.attribute], "and") or "no attribute"
         raise Unsupported(f"the Constant {clipped(name)} has {stated}; expected a dense tensor of numbers")
     return opener(name, proto)
+
+
+def _dense(model: Model, name: str, sparse: SparseTensorProto, *, every_type: bool) -> Tensor:
+    """Return a sparse tensor with its zeros."""
+    from minuend.onnx.documents import constant_storage
+
+    return _tensor(model, name, constant_storage.dense(model, sparse, name), every_type=every_type)
 
 
 def _tensor(model: Model, name: str, proto: TensorProto, *, every_type: bool) -> Tensor:

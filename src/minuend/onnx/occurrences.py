@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, SparseTensorProto, TensorProto
 from onnx.helper import get_attribute_value
 
 from minuend.errors import SpecError, Unsupported
@@ -289,6 +289,12 @@ def _numbers(attribute: AttributeProto) -> Range:
     return of_array(np.atleast_1d(np.array(get_attribute_value(attribute), dtype)), dtype)
 
 
+def _sparse(sparse: SparseTensorProto) -> Range:
+    """What a sparse constant can hold: its elements are not read."""
+    kind = tensors.data_type(sparse.values.data_type)
+    return replace(full(kind.name if kind else None, "sparse constant"), constant=True)
+
+
 def _makers(scope: Scope) -> Mapping[str, NodeProto]:
     return {name: node for node in scope.nodes for name in node.output if name}
 
@@ -397,8 +403,7 @@ class _Analysis:
             read = functools.cache(functools.partial(_stored, self.model, tensor, place))
             found[name] = read if name in fixed else full(kind.name if kind else None, "input")
         for sparse in getattr(scope.proto, "sparse_initializer", ()):
-            dtype = self._dtype(scope, sparse.values.name)
-            found[sparse.values.name] = replace(full(dtype, "sparse constant"), constant=True)
+            found[sparse.values.name] = _sparse(sparse)
         return found
 
     def _needs(self, scope: Scope, wanted: Sequence[str]) -> set[str]:
@@ -531,6 +536,8 @@ class _Analysis:
                 found[a.name] = _stored(
                     self.model, a.t, f"{self.model.name}: {frame.scope.where}, attribute {a.name!r}"
                 )
+            elif a.HasField("sparse_tensor"):
+                found["value"] = _sparse(a.sparse_tensor)
             elif node.op_type == "Constant" and a.name.startswith("value_"):
                 found[a.name] = _numbers(a)
             else:

@@ -338,3 +338,13 @@ def test_a_sparse_initializer_has_a_type_and_axes(opset):
     model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, at, [4, 2]))
     converted, _ = same(model, opset)
     assert converted.graph.sparse_initializer == model.graph.sparse_initializer
+
+
+@pytest.mark.parametrize("opset", [13, 20])
+def test_both_branches_may_read_one_vector_of_integers(opset):
+    """ONNX's inference follows its elements into each branch, and says the second time that they are there already."""
+    model = parse("""<ir_version: 8, opset_import: ["" : 14]> g (bool w, int32[3] a) => (int32[3] c) {
+        c = If (w) <then_branch = t () => (int32[3] x) <int32[3] k = {1, 2, 3}> { x = Sub(a, k) },
+                    else_branch = e () => (int32[3] y) <int32[3] l = {3, 2, 1}> { y = Sub(a, l) }> }""")
+    made, _, _ = convert_proto(model, opset)
+    assert made.opset_import[0].version == opset

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[import-untyped,unused-ignore]
-from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
+from onnx import AttributeProto, NodeProto, SparseTensorProto, TensorProto, TypeProto, helper, numpy_helper
 
 from minuend.core.elements import TYPES, ElementType
-from minuend.errors import FileFormatError
+from minuend.errors import FileFormatError, SpecError
 from minuend.onnx.versions import SPELLINGS
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -235,3 +235,33 @@ def to_array(tensor: TensorProto) -> Array:
     array = np.asarray(numpy_helper.to_array(tensor))
     array.flags.writeable = False
     return array
+
+
+def dense(sparse: SparseTensorProto, where: str, read: Callable[[TensorProto], Array] = to_array) -> Array:
+    """Return a sparse tensor with its zeros.
+
+    Args:
+        sparse: the tensor. where: its place. read: returns the elements of its checked values and indices.
+
+    Raises:
+        FileFormatError: a tensor that breaks a rule. SpecError: indices that do not fit the shape.
+    """
+    for tensor in (sparse.values, sparse.indices):
+        check(tensor, where)
+    values, at = read(sparse.values), read(sparse.indices)
+    shape = tuple(sparse.dims)
+    count = elements(shape, where)
+    wrong = f"the sparse tensor's indices do not fit its shape {shape}"
+    if values.ndim != 1 or at.shape not in ((len(values),), (len(values), len(shape))):
+        raise SpecError("values", f"{wrong}: indices of {at.shape} for values of {values.shape}", where=where)
+    try:
+        places = at if at.ndim == 1 else np.ravel_multi_index(tuple(at.T), shape)
+    except ValueError as error:
+        raise SpecError("values", f"{wrong}: {error}", where=where) from None
+    if places.size and not 0 <= places.min() <= places.max() < count:
+        raise SpecError("values", f"{wrong}: {places.min()} to {places.max()} of {count} elements", where=where)
+    if np.unique(places).size < places.size:
+        raise SpecError("values", "the sparse tensor states an element twice", where=where)
+    found = np.zeros(shape, values.dtype)
+    found.reshape(-1)[places] = values
+    return found

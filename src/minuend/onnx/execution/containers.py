@@ -16,37 +16,13 @@ from minuend.onnx.documents.tensors import Array, Attributes, Inputs
 Rule: TypeAlias = Callable[[Inputs, Attributes], object]
 
 
-def dense(sparse: SparseTensorProto, where: str) -> Array:
-    """Return a sparse tensor with its zeros.
-
-    Raises:
-        FileFormatError: a tensor that breaks a rule. SpecError: indices that do not fit the shape.
-    """
-    for tensor in (sparse.values, sparse.indices):
-        tensors.check(tensor, where)
-    values, at = tensors.to_array(sparse.values), tensors.to_array(sparse.indices)
-    shape = tuple(sparse.dims)
-    tensors.elements(shape, where)
-    found = np.zeros(shape, values.dtype)
-    try:
-        if at.ndim == 2:
-            found[tuple(at.T)] = values
-        else:
-            found.reshape(-1)[at] = values
-    except (IndexError, ValueError) as error:
-        raise SpecError(
-            "values", f"the sparse tensor's indices do not fit its shape {shape}: {error}", where=where
-        ) from None
-    return found
-
-
 def _constant(_: Inputs, stated: Attributes) -> Array:
     name, value = next(iter(stated.items()))
     if isinstance(value, TensorProto):
         tensors.check(value, "Constant")
         return tensors.to_array(value)
     if isinstance(value, SparseTensorProto):
-        return dense(value, "Constant")
+        return tensors.dense(value, "Constant")
     kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
     kind = kinds[name.removesuffix("s")]
     texts = [one.decode() for one in value] if kind is object and isinstance(value, list) else value

@@ -149,7 +149,7 @@ class Interpreter:
             name = sparse.values.name
             kind = tensors.data_type(sparse.values.data_type)
             self._hold(name, math.prod(sparse.dims) * (kind.dtype.itemsize if kind else 0), scope.where)
-            found[name] = containers.dense(sparse, f"{scope.where}, sparse initializer {name!r}")
+            found[name] = tensors.dense(sparse, f"{scope.where}, sparse initializer {name!r}")
         return found
 
     # ---- running ----------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Interpreter:
                 return [_difference(step, inputs, stated)]
             if node.op_type in control.RULES:
                 return control.RULES[node.op_type](self._frame(step, inputs, stated, values, bound))
-            if self.evaluator == "onnxruntime" and node.op_type in containers.RULES:
+            if (self.evaluator == "onnxruntime" or "sparse_value" in stated) and node.op_type in containers.RULES:
                 return [containers.RULES[node.op_type](inputs, stated)]
         name = node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
         if self.refuses and (refused := defects.refusal(self.evaluator, name, case)):

@@ -34,6 +34,8 @@ def flow_of(model: Model, scope: Scope) -> Flow:
     """Return a scope's nodes; a node with bodies reads what they take from outside."""
     stored = scope.visible_tensors()
     named = {node.output[0] for node in scope.nodes if is_constant(node) and node.output}
+    for around in scope.around():
+        named |= {one.values.name for one in getattr(around.proto, "sparse_initializer", ())}
     kinds = {name: tensors.element_kind(proto) for name, proto in scope.protos.items()}
     dtypes = {name: kind.name for name, kind in kinds.items() if kind is not None and kind.name is not None}
     known = ((name, shape_of(proto)) for name, proto in scope.protos.items())

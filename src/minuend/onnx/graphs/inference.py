@@ -98,6 +98,12 @@ def _lean(model: Document | ModelProto, inputs: Types) -> ModelProto:
         del holder.opset_import[:]
         holder.opset_import.extend(make_opsetid(*item) for item in opsets.items())
         for one in within(graph):
+            if isinstance(one, GraphProto):  # ONNX's inference takes sparse ones for tensors without axes
+                one.initializer.extend(
+                    TensorProto(name=sparse.values.name, data_type=sparse.values.data_type, dims=sparse.dims)
+                    for sparse in one.sparse_initializer
+                )
+                one.ClearField("sparse_initializer")
             for node in one.node:
                 _slim(node, opsets.get(""), files)
     return lean

@@ -215,12 +215,14 @@ def skeleton(model: ModelProto) -> ModelProto:
             bare.graph.input.append(
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
             )
-    for sparse in bare.graph.sparse_initializer:  # ONNX's inference takes them for tensors without axes
-        if (name := sparse.values.name) not in inputs:
-            bare.graph.input.append(
-                onnx.helper.make_tensor_value_info(name, sparse.values.data_type, list(sparse.dims))
-            )
-    del bare.graph.sparse_initializer[:]
+    for graph in within(bare.graph):  # ONNX's inference takes sparse ones for tensors without axes
+        for sparse in graph.sparse_initializer:
+            if (name := sparse.values.name) not in inputs:
+                inputs.add(name)
+                bare.graph.input.append(
+                    onnx.helper.make_tensor_value_info(name, sparse.values.data_type, list(sparse.dims))
+                )
+        graph.ClearField("sparse_initializer")
     for holder in (bare, *bare.functions):
         for row in holder.opset_import:
             row.domain = domain_of(row.domain)

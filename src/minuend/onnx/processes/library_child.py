@@ -46,10 +46,10 @@ def _onnx() -> Any:
     return module
 
 
-_OF_VALUES = ("during data propagation", "Invalid rank for ")
+_OF_VALUES = ("during data propagation", "Invalid rank for ", "already exists")
 """What ONNX says of valid models where it follows values: constants whose sum or product does not fit their type, which
-runtimes compute all the same; and rows of two sizes that are broadcast, as it forgets the axis that one of them has
-more."""
+runtimes compute all the same; rows of two sizes that are broadcast, as it forgets the axis that one of them has
+more; and integers around an If that both of its branches read, of which it learns twice."""
 
 
 def _infer(head: Mapping[str, Any], model: bytes, _: bytes = b"") -> bytes:

@@ -24,6 +24,8 @@ _TYPED = {
 }
 _FOLDED = "IREE refuses to fold two unsigned constants of up to 16 elements, or of equal ones"
 STRICT = {
+    "sparse initializer": ("not-implemented", "IREE reads no sparse initializers; minuend fix stores the zeros"),
+    "sparse_value": ("not-implemented", "IREE reads no sparse_value; minuend fix stores the zeros"),
     "input without shape": ("not-implemented", "IREE takes an input without a shape for a scalar"),
     "local function": ("not-implemented", "IREE reads no local functions; minuend fix inlines them"),
     **_TYPED,

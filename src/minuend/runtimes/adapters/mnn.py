@@ -18,6 +18,11 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 STRICT = {
+    "sparse initializer": (
+        "not-implemented",
+        "MNN's converter reads no sparse initializers; minuend fix stores the zeros",
+    ),
+    "sparse_value": ("not-implemented", "MNN's converter reads no sparse_value; minuend fix stores the zeros"),
     "scale of one element": (
         "unknown",
         "MNN takes it for a LayerNormalization, and reads beyond a scale without an element for each of the last axis",

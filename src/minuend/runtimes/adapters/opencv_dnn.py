@@ -25,6 +25,8 @@ ISA = {
 
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    "sparse initializer": ("not-implemented", "OpenCV reads no sparse initializers; minuend fix stores the zeros"),
+    "sparse_value": ("not-implemented", "OpenCV reads no sparse_value; minuend fix stores the zeros"),
     "input without shape": ("not-implemented", "OpenCV needs the shape of every input"),
     "output without shape": (
         "not-implemented",

@@ -50,6 +50,7 @@ BY_ISA = (
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    "sparse initializer": ("not-implemented", "openvino reads no sparse initializers; minuend fix stores the zeros"),
     "difference behind two layers": (
         "unknown",
         "openvino 2026.4 ends the process while it loads such a difference in float32",

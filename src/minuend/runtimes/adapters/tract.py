@@ -16,6 +16,8 @@ RULES = None
 
 _TYPED = "tract reads no uint64_data; store it as raw_data, as minuend fix does"
 STRICT = {
+    "sparse initializer": ("not-implemented", "tract reads no sparse initializers; minuend fix stores the zeros"),
+    "sparse_value": ("not-implemented", "tract reads no sparse_value; minuend fix stores the zeros"),
     "deprecated operator": (
         "unknown",
         "tract refuses some operators that their opset deprecates, such as Upsample from opset 10 on",
