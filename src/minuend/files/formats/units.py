@@ -1,41 +1,67 @@
 """Units and calendars as attributes state them, in one spelling: ``m/s`` and ``metres s**-1`` are the same.
 
-Nothing is converted, and prefixes are not separated: ``km`` and ``1000 m`` are different texts. Moments are
+Nothing is converted: ``km`` and ``1000 m`` are different. Moments are
 counted from one where their units and dates are: ``days since 2000-01-01`` and ``day since 2000-1-1 00:00:00``.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 _SPELLINGS: dict[str, tuple[str, ...]] = {
-    "K": ("kelvin", "degk", "deg_k", "degree_k", "degree_kelvin"),
-    "degC": ("celsiu", "degc", "deg_c", "degreec", "degree_c", "degree_celsiu", "°c", "℃"),
-    "degF": ("fahrenheit", "degf", "deg_f", "degree_f", "degree_fahrenheit", "°f"),
-    "m": ("metre", "meter"),
-    "km": ("kilometre", "kilometer"),
-    "s": ("second", "sec"),
+    "K": ("degk", "deg_k", "degreek", "degree_k", "degree_kelvin", "°k"),
+    "degC": ("celsius", "degc", "deg_c", "degreec", "degree_c", "degree_celsius", "°c"),
+    "degF": ("fahrenheit", "degf", "deg_f", "degreef", "degree_f", "degree_fahrenheit", "°f"),
+    "um": ("micron", "umicron"),
     "min": ("minute",),
     "h": ("hour", "hr"),
     "d": ("day",),
-    "g": ("gram",),
-    "kg": ("kilogram",),
-    "Pa": ("pascal",),
-    "hPa": ("hectopascal", "millibar", "mbar"),
-    "W": ("watt",),
-    "J": ("joule",),
-    "Hz": ("hertz",),
-    "V": ("volt",),
-    "mol": ("mole",),
+    "yr": ("year",),
+    "hPa": ("millibar",),
+    "ft": ("foot", "feet", "ft"),
+    "in": ("inch", "inche", "in"),
+    "angstrom": ("å",),
     "%": ("percent",),
-    "degree": ("deg", "°"),
+    "degree": (
+        "deg", "°", "arc_degree", "arcdeg", "degree_true", "degree_north", "degree_n", "degreen", "degree_east",
+        "degree_e", "degreee",
+    ),
     "": ("unitless", "dimensionless", "none"),
-}
-"""What is written of a unit, in small letters and without the ``s`` of several."""
+}  # fmt: skip
+"""What is written of a unit, in small letters and without the ``s`` of several. To udunits, angles to the north and the
+east are degrees; those to the south and the west are not."""
 
-_NAMES = {other: name for name, others in _SPELLINGS.items() for other in others}
-_FACTOR = re.compile(r"\s*(?:[.*·]\s*)?(/|per\b)?\s*([A-Za-zµμ°℃%_]+|1\b)(?:(?:\s*(?:\^|\*\*)\s*)?([-+]?\d+))?")
+_PREFIXED: dict[str, tuple[str, ...]] = {
+    "m": ("metre", "meter"), "s": ("second", "sec"), "g": ("gram",), "K": ("kelvin",), "A": ("ampere", "amp"),
+    "mol": ("mole",), "Pa": ("pascal",), "W": ("watt",), "J": ("joule",), "N": ("newton",), "Hz": ("hertz",),
+    "V": ("volt",), "T": ("tesla",), "eV": ("electronvolt", "electron_volt"), "rad": ("radian",), "sr": ("steradian",),
+    "L": ("litre", "liter"),
+}  # fmt: skip
+"""Units before whose names those of prefixes stand."""
+
+_PREFIXES = {
+    "": "", "nano": "n", "micro": "u", "milli": "m", "centi": "c", "deci": "d", "hecto": "h", "kilo": "k", "mega": "M",
+    "giga": "G", "tera": "T", "pico": "p", "femto": "f",
+}  # fmt: skip
+
+_NAMES = {other: name for name, others in _SPELLINGS.items() for other in others} | {
+    word + other: symbol + name
+    for name, others in _PREFIXED.items()
+    for other in others
+    for word, symbol in _PREFIXES.items()
+}
+_SYMBOLS = {
+    "mbar": "hPa", "msec": "ms", "usec": "us", "nsec": "ns", "mins": "min", "yrs": "yr", "l": "L",
+    **{f"{prefix}l": f"{prefix}L" for prefix in "numcd"},
+}  # fmt: skip
+"""Short ones, of which the case counts: ``Mbar`` is another."""
+
+_FACTOR = re.compile(
+    r"\s*(?:[.*·⋅]\s*)?(/|per\b)?\s*([A-Za-zμÅ°%_]+|1(?:\.0+)?\b)(?:(?:\s*(?:\^|\*\*)\s*)?([-+]?\d+))?"
+)
+_IN_BRACKETS = re.compile(r"/\s*\(([^()]*)\)")
 
 
 _SINCE = re.compile(r"\s*(\S+)\s+since\s+(\S.*)", re.IGNORECASE | re.DOTALL)
@@ -102,25 +128,41 @@ def same(one: str, other: str) -> bool:
     return one == other or _factors(one) == _factors(other)
 
 
+def canonical(text: str) -> str:
+    """Return the one spelling of a unit.
+
+    >>> canonical("micron"), canonical("meters per second"), canonical("widgets of two")
+    ('um', 'm s-1', 'widget of two')
+    """
+    found = _factors(text)
+    if isinstance(found, str):
+        return found
+    return " ".join(name if power == 1 else f"{name}{power}" for name, power in found.items())
+
+
 def _factors(text: str) -> dict[str, int] | str:
     """Return the powers of a unit's factors; what is spelled in another way comes back as text."""
+    text = " ".join(unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").split())
     found: dict[str, int] = {}
-    at, text = 0, " ".join(text.split())
-    while at < len(text):
-        factor = _FACTOR.match(text, at)
-        if factor is None or factor.end() == at:
-            return text
-        divided, name, power = factor.groups()
-        name = "" if name == "1" else _named(name)
-        found[name] = found.get(name, 0) + int(power or 1) * (-1 if divided else 1)
-        at = factor.end()
+    divisors = _IN_BRACKETS.findall(text)
+    for part, sign in ((_IN_BRACKETS.sub(" ", text), 1), *((one, -1) for one in divisors)):
+        at = 0
+        while at < len(part.rstrip()):
+            factor = _FACTOR.match(part, at)
+            if factor is None or factor.end() == at:
+                return {} if text == "-" else text
+            divided, name, power = factor.groups()
+            name = "" if name.startswith("1") else _named(name)
+            found[name] = found.get(name, 0) + sign * int(power or 1) * (-1 if divided else 1)
+            at = factor.end()
     return {name: power for name, power in found.items() if name and power}
 
 
 def _named(name: str) -> str:
     """Return the one spelling of a name; case counts for symbols, which are short."""
-    small = name.lower()
-    if small.endswith("s") and len(small) > 3:
-        small = small[:-1]
-    small = small.replace("degrees_", "degree_")
-    return _NAMES.get(small, small if len(name) > 4 else name)
+    small = name.lower().replace("degrees", "degree")
+    one = small[:-1] if small.endswith("s") and len(small) > 3 else small
+    if (found := _NAMES.get(small, _NAMES.get(small.removesuffix("s")))) is not None:
+        return found
+    name = name.replace("μ", "u")
+    return one if len(name) > 4 else _SYMBOLS.get(name, name)
