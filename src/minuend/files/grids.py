@@ -237,8 +237,8 @@ def _same(key: str, one: object, other: object) -> bool:
         return units.calendar(one) == units.calendar(other)
     if key == "positive":
         return one is None or other is None or str(one).lower() == str(other).lower()
-    if key == "units" and isinstance(one, str) and isinstance(other, str):
-        return units.same(one.strip(), other.strip())
+    if key == "units" and isinstance(one, str | None) and isinstance(other, str | None):
+        return units.same((one or "").strip(), (other or "").strip())  # without units it is dimensionless
     return bool(_plain(one) == _plain(other))
 
 

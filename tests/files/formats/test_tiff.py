@@ -782,9 +782,70 @@ def test_images_of_other_sizes_of_pixels_are_refused(tmp_path: Path) -> None:
         tifffile.imwrite(tmp_path / f"{name}.tif", pixels(1), ome=True, metadata={"axes": "YX", **stated})
     a, b, c, d = (str(tmp_path / f"{name}.tif") for name in sizes)
     subtract_files(a, c, str(tmp_path / "e.tif"))
-    for other, said in ((b, "0.65 µm in A and 0.325 µm in B"), (d, "0.65 µm in A and 0.65 nm in B")):
+    for other, said in ((b, "0.65 um in A and 0.325 um in B"), (d, "0.65 um in A and 0.65 nm in B")):
         with pytest.raises(FileFormatError, match=f"the size of a pixel along X is {said}"):
             subtract_files(a, other, str(tmp_path / "f.tif"))
+
+
+def imagej(path: Path, seed: int = 1, **stated: Any) -> str:
+    resolution = stated.pop("resolution", (10, 10))
+    array = pixels(seed, (3, 5, 7) if "spacing" in stated or "finterval" in stated else (5, 7))
+    axes = "TYX" if "finterval" in stated else "ZYX" if "spacing" in stated else "YX"
+    tifffile.imwrite(path, array, imagej=True, resolution=resolution, metadata={"axes": axes, **stated})
+    return str(path)
+
+
+LINE = {"cf": 0, "c0": 10.0, "c1": 0.5, "vunit": "mmol"}
+MICROSCOPE = {"unit": "um"}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (LINE, {**LINE, "c1": 0.25}, r"A means 0.5 × what is stored \+ 10.0 and B 0.25 × what is stored \+ 10.0"),
+        (LINE, {}, r"A means 0.5 × what is stored \+ 10.0 and B what is stored"),
+        (LINE, {**LINE, "vunit": "mol"}, "different units: 'mmol' and 'mol'"),
+        (
+            {"cf": 7, "c0": 1.0, "c1": 2.0},
+            {"cf": 7, "c0": 1.0, "c1": 3.0},
+            "the calibration of values is ImageJ's func",
+        ),
+        ({"cf": 7, "c0": 1.0, "c1": 2.0}, {}, r"the calibration of values is ImageJ's function 7 of \[1.0, 2.0\] in A"),
+        (MICROSCOPE, {"unit": "nm"}, "ImageJ's size of a pixel along X is 0.1 um in A and 0.1 nm in B"),
+        (MICROSCOPE, {**MICROSCOPE, "resolution": (10, 5)}, "pixel along Y is 0.1 um in A and 0.2 um in B"),
+        ({**MICROSCOPE, "spacing": 1.0}, {**MICROSCOPE, "spacing": 2.0}, "pixel along Z is 1 um in A and 2 um in B"),
+        ({"finterval": 1.0}, {"finterval": 0.5}, "ImageJ's time between two planes is 1 s in A and 0.5 s in B"),
+    ],
+)
+def test_images_that_imagej_calibrates_in_different_ways_are_refused(tmp_path: Path, a: Any, b: Any, said: str) -> None:
+    """What is stored was subtracted, whatever it means."""
+    one, other = imagej(tmp_path / "a.tif", **a), imagej(tmp_path / "b.tif", 2, **b)
+    with pytest.raises(FileFormatError, match=said):
+        subtract_files(one, other, str(tmp_path / "c.tif"))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (MICROSCOPE, {"unit": "micron"}),
+        (MICROSCOPE, {"unit": "\\u00B5m"}),
+        ({"unit": "pixel"}, {"unit": "um"}),
+        ({"cf": 20}, {}),
+        ({"cf": 7, "c0": 1.0, "c1": 2.0}, {"cf": 7, "c0": 1.0, "c1": 2.0}),
+    ],
+)
+def test_images_that_imagej_calibrates_alike_are_subtracted(tmp_path: Path, a: Any, b: Any) -> None:
+    one, other = imagej(tmp_path / "a.tif", **a), imagej(tmp_path / "b.tif", 2, **b)
+    found = subtract_files(one, other, str(tmp_path / "c.tif"))
+    assert np.array_equal(tifffile.imread(tmp_path / "c.tif"), mn.subtract(pixels(1, (5, 7)), pixels(2, (5, 7))))
+    assert any("calibrates its values by ImageJ's function 7" in note for note in found.notes) == ("c0" in a)
+
+
+def test_a_line_that_imagej_calibrates_by_is_a_scale_and_a_unit(tmp_path: Path) -> None:
+    one, other = imagej(tmp_path / "a.tif", **LINE), imagej(tmp_path / "b.tif", 2, **LINE)
+    subtract_files(one, other, str(tmp_path / "c.tif"))
+    about = open_tensors(str(tmp_path / "c.tif"))["1"].about
+    assert (about.scale, about.offset, dict(about.attributes)) == (0.5, 0.0, {"units": "mmol"})
 
 
 def test_a_volume_of_one_plane_in_deep_tiles_is_one_band(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ ALIKE = [
     ("us", "microsecond"), ("ns", "nanoseconds"), ("h", "hrs"), ("mins", "minutes"), ("yr", "years"), ("K", "degreesK"),
     ("degC", "degreesC"), ("degrees_north", "degree_N"), ("degrees_north", "degrees"), ("degrees_east", "degreeE"),
     ("W/m²", "W m-2"), ("m s⁻¹", "m/s"), ("kg/(m2 s)", "kg m-2 s-1"), ("kg/(m^2*s)", "kg/m2/s"), ("1.0", "1"),
-    ("-", "1"), (" 1 ", "dimensionless"), ("ft", "feet"), ("in", "inches"), ("mL", "ml"), ("L", "litres"), ("eV", "electron_volt"),
+    ("-", "1"), (" 1 ", "dimensionless"), ("ft", "feet"), ("in", "inches"), ("mL", "ml"), ("L", "litres"),
+    ("eV", "electron_volt"),
     ("keV", "kiloelectronvolt"), ("N", "newtons"), ("T", "tesla"), ("Å", "angstrom"), ("mg", "milligrams"),
 ]  # fmt: skip
 DIFFERENT = [

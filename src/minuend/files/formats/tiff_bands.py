@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from minuend.core.elements import ElementType
 from minuend.errors import FileFormatError
 from minuend.files.base import About, alpha_note
-from minuend.files.formats import gdal_metadata, geotiff, tiff_codecs
+from minuend.files.formats import gdal_metadata, geotiff, tiff_codecs, tiff_imagej, units
 from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.missing import as_element, exact
 from minuend.files.formats.tiff_layout import TILE, Layout
@@ -70,11 +70,13 @@ def about_band(
     said = gdal_metadata.of_tag(str(value_of(page, METADATA) or ""))
     of_band = said.get(0 if len(image.pages) > 1 else band, {})
     packing = {name: as_number(text) for name, text in gdal_metadata.packing(of_band).items()}
-    scale, offset = scale_and_offset(packing | stated, f"{path} band {band + 1}")
+    calibrated = tiff_imagej.calibration_of(image.keyframe)
+    scale, offset = scale_and_offset({**calibrated.line, **packing, **stated}, f"{path} band {band + 1}")
     of_file, of_band = (
         gdal_metadata.of_difference({**one, **around.said.get(number, {})})
         for number, one in ((gdal_metadata.WHOLE, said.get(gdal_metadata.WHOLE, {})), (band, of_band))
     )
+    of_band = calibrated.unit | of_band
     layout = _layout(page, description_of(page, image.keyframe, of_file, of_band, around.unread, path))
     if grid is not None and grid != own:
         layout = replace(layout, tags=geotiff.tags_of(grid, own, layout.tags))
@@ -88,12 +90,15 @@ def about_band(
         placeable=True,
         scale=scale,
         offset=offset,
-        conventions=MappingProxyType(_conventions(page) | _sizes(image.keyframe)),
+        conventions=MappingProxyType(
+            _conventions(page) | _sizes(image.keyframe) | tiff_imagej.sizes_of(image.keyframe) | calibrated.curve
+        ),
         notes=(
             *tiff_codecs.on_reading(int(page.compression), path),
             *_coloured(page, path),
             *_transparent(page, path),
             *_masked(image, around, path),
+            *tiff_imagej.curved(calibrated, path),
         ),
     )
 
@@ -114,9 +119,8 @@ def _sizes(first: TiffPage) -> dict[str, str]:
     for axis in "XYZ":
         with contextlib.suppress(KeyError, ValueError):
             size = float(stated[f"PhysicalSize{axis}"])
-            found[f"the size of a pixel along {axis}"] = (
-                f"{size:.9g} {html.unescape(stated.get(f'PhysicalSize{axis}Unit', 'µm'))}"
-            )
+            unit = html.unescape(stated.get(f"PhysicalSize{axis}Unit", "µm"))
+            found[f"the size of a pixel along {axis}"] = f"{size:.9g} {units.canonical(unit)}"
     return found
 
 
