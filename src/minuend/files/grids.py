@@ -175,6 +175,8 @@ def _check_labels(one: Companion, other: Companion, x: Coordinates, y: Coordinat
         )
     what = f"coordinates {one.name!r}"
     _check_meaning(what, (one.attributes, other.attributes), a)
+    if any(p != q and 1 not in (p, q) for p, q in zip(a.shape, b.shape, strict=True)):
+        _check_numbers(what, (a, b), "take the coordinates of one of them to the other's")
     if a.shape != b.shape:
         return  # repeated
     hint = f"take {one.name!r} away (ncwa -a, for an axis of one)"

@@ -62,7 +62,7 @@ class Variable:
         axes, attributes: its own. tensor: looks at it. companion: it as one that belongs to another, if it is of a type
             that is copied. is_text: whether its elements are texts.
         indexes: the paths of what says of which features its elements are, in ragged arrays.
-        texts: those of texts along its axes.
+        texts: those of texts along its axes. labels: those of coordinates that no attribute of its own names.
     """
 
     axes: tuple[Axis, ...]
@@ -72,6 +72,7 @@ class Variable:
     is_text: bool = False
     indexes: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 Variables = Mapping[str, Variable]
@@ -168,7 +169,7 @@ def _belonging(variables: Variables, groups: Groups) -> set[str]:
     keys = ("coordinates", "grid_mapping", "quantization", *_CELLS, *_CONTAINERS)
     for name, attributes in near:
         found |= {*_referred(attributes, name, variables, *keys)} - {name}
-    found |= {path for one in variables.values() for path in one.indexes}
+    found |= {path for one in variables.values() for path in (*one.indexes, *one.labels)}
     containers = {path for name, of in near for path in _referred(of, name, variables, *_CONTAINERS)}
     for name in containers:
         found |= {one.path for one in _named_by(name, "", variables) if one.attribute not in _CONTAINERS}
@@ -324,6 +325,7 @@ def _labels(name: str, variables: Variables) -> list[str]:
     paths = [axis.path for axis in one.axes if axis.path in variables and _is_of_axis(axis.path, variables)]
     paths += [path for axis in one.axes for path in axis.scales if _is_along(path, axis, variables)]
     paths += _referred(one.attributes, name, variables, "coordinates")
+    paths += one.labels
     return [path for path in dict.fromkeys(paths) if path != name]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from minuend.errors import FileFormatError
 from minuend.files.base import quoted
-from minuend.files.formats import hdf5
+from minuend.files.formats import hdf5, nexus
 from minuend.files.formats.conventions import Groups, Variable
 from minuend.files.formats.coordinates import Axis, Companion, Texts, text_of_letters
 from minuend.files.formats.hdf5_attributes import (
@@ -56,6 +56,7 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
     source, file, datasets = hdf5.opened_file(path)
     found: dict[str, Variable] = {}
     names: dict[str, str] = {}
+    further: Mapping[str, tuple[str, ...]] = {}
     with hdf5.errors_naming(path):
         numbered = {
             int(one.attrs["_Netcdf4Dimid"]): one for one in datasets.values() if _is_scale(one) and _number(one)
@@ -67,6 +68,9 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
         }
         if not netcdf:
             axes_by_path |= _further_coordinates(axes_by_path)
+            of_groups = {name: plain(attributes, netcdf=False) for name, attributes in file.groups.items()}
+            own = {place: plain(datasets[place].attrs, netcdf=False) for place in axes_by_path}
+            axes_by_path, further = nexus.placed(axes_by_path, of_groups, own, file.links)
         for place, axes in (_as_long_as_others(axes_by_path) if netcdf else axes_by_path).items():
             dataset = datasets[place]
             group, _, name = place.rpartition("/")
@@ -93,6 +97,7 @@ def variables(path: str, *, every_type: bool, netcdf: bool) -> Found:
                 ),
                 functools.partial(_companion, path, name, dataset, axes, attributes, letters=letters),
                 dataset.dtype.kind == "S" or _is_text(dataset, path),
+                labels=further.get(place, ()),
             )
         groups = {name: plain(attributes, netcdf=netcdf) for name, attributes in file.groups.items()}
         links = {link: names[place] for link, place in file.links.items() if place in names}
