@@ -329,6 +329,25 @@ def test_what_the_system_lacks_ends_with_2(
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "sub a.npy a.npy -o -", "sub a.npy a.npy -o o.npy --plot -", "run m.onnx --input a=a.npy -o -",
+        "fix m.onnx --target openvino-cpu -o -", "convert m.onnx --to openvino -o -", "delta make a.npy a.npy -o -",
+        "delta apply a.npy d -o -", "vectors --opset 14 -o -", "measure numpy -o -", "prove numpy --junit -",
+        "check m.onnx --target openvino-cpu --sarif -", "check m.onnx --target openvino-cpu --junit=-",
+        "init m.onnx -o -", "demo -o -",
+    ],
+)  # fmt: skip
+def test_a_hyphen_is_no_output(capfd: pytest.CaptureFixture[str], argv: str) -> None:
+    """Half of the verbs wrote a file or a folder of that name, where the shell's user meant standard output."""
+    before = sorted(os.listdir())
+    assert cli.main(argv.split()) == 2
+    assert "'-' is no file, and nothing is written to standard output under that name" in capfd.readouterr().err
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.usefixtures("here")
 def test_an_error_after_something_was_written_says_so(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

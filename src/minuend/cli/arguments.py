@@ -21,6 +21,16 @@ def path(text: str) -> str:
     return text
 
 
+def output(text: str) -> str:
+    """Return the path of what is written; ``-`` is none, since other programs mean standard output by it."""
+    if text == "-":
+        raise click.BadParameter(
+            "'-' is no file, and nothing is written to standard output under that name; expected a path (./- is a file "
+            "of it)"
+        )
+    return path(text)
+
+
 def size(text: str | int) -> int:
     """Return a number of bytes."""
     try:

@@ -7,7 +7,7 @@ import contextlib
 import click
 
 from minuend.cli import options
-from minuend.cli.arguments import number, path
+from minuend.cli.arguments import number, output, path
 from minuend.cli.printing import report
 from minuend.cli.progress import Bar
 from minuend.cli.verbs import Verb
@@ -24,7 +24,7 @@ from minuend.core.policies import POLICIES, Overflow
 @options.output("OUT", "The file to write; without it nothing is written.", required=False)
 @click.option("--overflow", type=click.Choice(POLICIES), help="What integers do that do not fit (default: wrap).")
 @click.option("--as", "rules", metavar="RULES", help="Whose rules: onnx:13, onnx:6,axis=1,broadcast=1, openvino:pdpd …")
-@click.option("--plot", type=path, metavar="FILE.png", help="Draw what -o writes: a line, an image or its channels.")
+@click.option("--plot", type=output, metavar="FILE.png", help="Draw what -o writes: a line, an image or its channels.")
 @click.option(
     "--nodata", type=number, metavar="VALUE", help="What elements without data hold, if a file does not say: 0, nan …"
 )

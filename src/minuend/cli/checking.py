@@ -13,7 +13,7 @@ from minuend import __version__
 from minuend.child import SECONDS, Limits
 from minuend.cli import options
 from minuend.cli.arguments import files as named_files
-from minuend.cli.arguments import items, path
+from minuend.cli.arguments import items, output, path
 from minuend.cli.options import Known
 from minuend.cli.printing import note, report
 from minuend.cli.progress import Bar
@@ -69,8 +69,8 @@ class _WithRuns(Verb):
 @options.limits(SECONDS)
 @click.option("-v", "--verbose", is_flag=True, help="Show every node, and all that is known of it.")
 @options.as_json
-@click.option("--junit", type=path, metavar="FILE", help="Write JUnit XML too.")
-@click.option("--sarif", type=path, metavar="FILE", help="Write SARIF 2.1.0 too.")
+@click.option("--junit", type=output, metavar="FILE", help="Write JUnit XML too.")
+@click.option("--sarif", type=output, metavar="FILE", help="Write SARIF 2.1.0 too.")
 @options.in_a_language
 def check(
     *,

@@ -13,6 +13,7 @@ import click
 
 from minuend.child import MEMORY, Limits
 from minuend.cli.arguments import bounded_size, path, seconds
+from minuend.cli.arguments import output as output_path
 from minuend.cli.verbs import completing
 from minuend.language import Language, chosen
 
@@ -25,7 +26,7 @@ Option: TypeAlias = Callable[[Verb], Verb]
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Report in JSON.")
 
-junit = click.option("--junit", type=path, metavar="FILE", help="Write a JUnit report.")
+junit = click.option("--junit", type=output_path, metavar="FILE", help="Write a JUnit report.")
 
 hint = click.option("--hint", metavar="H", help="The precision hint that runtimes get: f32.")
 
@@ -44,7 +45,7 @@ operator = click.option(
 
 def output(metavar: str, help_: str, *, required: bool = True) -> Option:
     """Return the option that names what a verb writes, as ``out``."""
-    return click.option("-o", "--output", "out", type=path, metavar=metavar, required=required, help=help_)
+    return click.option("-o", "--output", "out", type=output_path, metavar=metavar, required=required, help=help_)
 
 
 def target(help_: str, *, required: bool = False) -> Option:
