@@ -100,6 +100,48 @@ def test_folders_are_searched_for_what_a_dialect_reads() -> None:
     ]
 
 
+def without_the_folder_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = os.scandir
+
+    def refuse(path: str) -> object:
+        if os.path.basename(path) == "deep":
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_that_cannot_be_listed_is_reported_beside_the_others(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was judged because of it."""
+    _, whole = report(capfd, ". --target openvino-cpu")
+    without_the_folder_deep(monkeypatch)
+    status, found = report(capfd, ". --target openvino-cpu")
+    deep = os.path.join(".", "exports", "deep")
+    (unread,) = [one for one in found["models"] if one.get("error")]
+    assert (status, unread["path"], unread["error"]["message"]) == (2, deep, f"{deep}: Permission denied")
+    there = [one for one in verdicts(whole) if "deep" not in one[0]]
+    assert verdicts(found) == there != []
+    status, _, error = run(capfd, "check", "exports/deep", "--target", "openvino-cpu")
+    assert (status, error) == (2, "error: exports/deep: Permission denied\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_baseline_that_cannot_be_written_is_refused_before_anything_is_judged(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(place: Any, made: bool) -> None:
+        raise PermissionError(13, "Permission denied", place.path)
+
+    monkeypatch.setattr("minuend.files.transaction.output_paths.check_folder", refuse)
+    monkeypatch.setattr("minuend.judging.gate.check_models", None)
+    status, _, error = run(capfd, "check", ".", "--target", "openvino-cpu", "--write-baseline")
+    assert status == 2
+    assert error.endswith("minuend.toml: Permission denied\n")
+
+
 @pytest.mark.usefixtures("here")
 def test_a_model_that_is_named_twice_is_looked_at_once() -> None:
     os.symlink("wraps.onnxtxt", "link.onnxtxt")

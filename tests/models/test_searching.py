@@ -29,12 +29,12 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_glob_means_what_it_means_to_python(tree: Path, pattern: str) -> None:
     for one in (pattern, f"{tree}/{pattern}"):
-        assert {*map(os.path.normpath, _expanded(one))} == {*map(os.path.normpath, glob.glob(one, recursive=True))}
+        assert {*map(os.path.normpath, _expanded(one, []))} == {*map(os.path.normpath, glob.glob(one, recursive=True))}
 
 
 def test_any_number_of_folders_is_every_folder_once(tree: Path) -> None:
     folders = {os.path.dirname(path) for path in glob.glob("**/", recursive=True)}
-    assert {path for path in _expanded("**") if path} == folders | {"a", "a/b", "x", "x/a"}
+    assert {path for path in _expanded("**", []) if path} == folders | {"a", "a/b", "x", "x/a"}
 
 
 @pytest.mark.parametrize("given", ["a", "a/b/*"])
@@ -63,8 +63,26 @@ def test_a_folder_that_cannot_be_listed_is_named(tree: Path, given: str, monkeyp
         search([given])
 
 
+def test_what_is_beside_a_folder_that_cannot_be_listed_is_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole search ended with the error."""
+    listed = os.scandir
+
+    def refuse(path: str) -> object:
+        if os.path.basename(path) == "b":
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    lost: list[OSError] = []
+    assert sorted(search(["."], lost=lost.append)) == [".6.onnx", "5.onnx", "a/1.onnx", "x/a/4.onnx"]
+    assert search(["a/b", "x"], lost=lost.append) == ["x/a/4.onnx"]
+    assert [os.path.normpath(error.filename) for error in lost] == ["a/b", "a/b"]
+    with pytest.raises(FileNotFoundError):
+        search(["a/b"], lost=lost.append)
+
+
 def test_links_that_lead_back_are_not_followed_for_ever(tree: Path) -> None:
     for name in ("loop", "x/up", "a/b/top"):
         os.symlink(tree, tree / name)
-    assert sorted(_expanded("**/" * 24 + "*.onnx")) == ["5.onnx", "a/1.onnx", "a/b/2.onnx", "x/a/4.onnx"]
-    assert sorted(_expanded("x/up/*.onnx")) == ["x/up/5.onnx"]
+    assert sorted(_expanded("**/" * 24 + "*.onnx", [])) == ["5.onnx", "a/1.onnx", "a/b/2.onnx", "x/a/4.onnx"]
+    assert sorted(_expanded("x/up/*.onnx", [])) == ["x/up/5.onnx"]

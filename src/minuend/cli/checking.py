@@ -126,17 +126,19 @@ def check(
         note(line)
     if inputs and not runs:
         raise click.UsageError("--input is for --run; expected --run beside it")
-    paths = search(requested.models, _not_fetched)
+    lost: list[OSError] = []
+    paths = search(requested.models, _not_fetched, lost.append)
     arrays, files = _read_inputs(inputs)
     files = [*files, *named_files(*requested.targets, requested.path)]
-    if outputs := [out for out in (junit, sarif) if out is not None]:
+    baselines = sorted({configs.path_for(path) for path in paths}) if write_baseline else []
+    if outputs := [*baselines, *(out for out in (junit, sarif) if out is not None)]:
         from minuend.files.transaction import output_paths  # slow, as are those below
 
-        output_paths.check(outputs, [*paths, *files])
+        output_paths.check(outputs, [*paths, *(one for one in files if one not in baselines)])
     if runs:
         judging = replace(judging, runs=Runs(every=runs == "all", inputs=arrays or None))
     with Bar("checking") as bar:
-        gate = check_models(paths, judging, configs, bar, _advised)
+        gate = check_models(paths, judging, configs, bar, _advised, lost)
     with contextlib.ExitStack() as stack:
         texts: dict[str, str] = {}
         if write_baseline:

@@ -160,6 +160,7 @@ def check_models(
     configs: Configs,
     progress: Callable[[int, int], None] = lambda *_: None,
     advise: Callable[[Report, Model, Judging], Report] = lambda report, *_: report,
+    lost: Sequence[OSError] = (),
 ) -> Gate:
     """Judge an operator's occurrences in models.
 
@@ -171,6 +172,7 @@ def check_models(
         configs: the files about the models.
         progress: called with how many models are done, and of how many.
         advise: called with each report, its model and what that was judged on; adds what helps against the findings.
+        lost: what kept folders from being listed, each of which is read as little as a model that cannot be.
 
     Raises:
         SpecError: something assumed of a value that no model has, or inputs for several models. FileFormatError: a
@@ -191,13 +193,14 @@ def check_models(
     processes = _processes(paths, judging)
     step = _TOGETHER if processes > 1 else 1
     models = list(zip(paths, own, strict=True))
-    looking = _Looking(judging=judging, advise=advise, alone=len(paths) == 1)
+    looking = _Looking(judging=judging, advise=advise, alone=len(paths) == 1 and not lost)
     found = _Judged([], {}, Beyond())
     progress(0, len(paths))
     groups = [models[i : i + step] for i in range(0, len(paths), step)]
     for some in results(looking, groups, processes, looking.one_by_one):
         found.add(some)
         progress(len(found.looked), len(paths))
+    found.looked.extend(_unread(str(error.filename), error) for error in lost)
     unread = any(isinstance(one, Unread) for one in found.looked)
     notes = (*found.beyond.notes(paths, unread), *_not_taken(configs))
     (operator,) = judging.operators
@@ -412,10 +415,13 @@ class Beyond:
 
 def _others(config: Config, glob: str, checked: Sequence[str]) -> bool:
     """Whether a table of a file can be about models that were not checked."""
+    lost: list[OSError] = []
     try:
-        found = search([os.path.dirname(config.path) or os.curdir])
+        found = search([os.path.dirname(config.path) or os.curdir], lost=lost.append)
     except FileFormatError:
         return False
+    if lost:
+        return True
     done = {os.path.realpath(path) for path in checked}
     rest = (path for path in found if os.path.realpath(path) not in done)
     return any(not glob or any(glob == rule.path for rule in config.rules_of(path)) for path in rest)
