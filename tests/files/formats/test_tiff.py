@@ -787,6 +787,31 @@ def test_images_of_other_sizes_of_pixels_are_refused(tmp_path: Path) -> None:
             subtract_files(a, other, str(tmp_path / "f.tif"))
 
 
+@pytest.mark.parametrize("ome", [True, False])
+def test_bands_of_the_same_names_in_another_order_are_refused(tmp_path: Path, ome: bool) -> None:
+    """Channels of OME-XML, and bands as GDAL calls them: one was subtracted from another."""
+
+    def save_named(name: str, *names: str) -> str:
+        path = str(tmp_path / f"{name}.tif")
+        if ome:
+            stated = {"axes": "CYX", "Channel": {"Name": list(names)}}
+            tifffile.imwrite(path, pixels(1, (len(names), 5, 7)), ome=True, metadata=stated)
+        else:
+            items = "".join(
+                f'<Item name="DESCRIPTION" sample="{k}" role="description">{one}</Item>' for k, one in enumerate(names)
+            )
+            tag = (42112, 2, 0, f"<GDALMetadata>{items}</GDALMetadata>", True)
+            save(Path(path), pixels(1, (len(names), 5, 7)), planarconfig="separate", extratags=[tag])
+        return path
+
+    a, b, c = save_named("a", "red", "nir"), save_named("b", "nir", "red"), save_named("c", "red", "nir")
+    d, out = save_named("d", "red 2020", "nir 2020"), str(tmp_path / "o.tif")
+    with pytest.raises(FileFormatError, match="band 1 of 'nir', 'red' is 'red' in A and 'nir' in B"):
+        subtract_files(a, b, out)
+    for one, other in ((a, c), (a, d), (f"{a}::1", f"{b}::2"), (f"{a}::1", f"{a}::2")):
+        subtract_files(one, other, out)
+
+
 def imagej(path: Path, seed: int = 1, **stated: Any) -> str:
     resolution = stated.pop("resolution", (10, 10))
     array = pixels(seed, (3, 5, 7) if "spacing" in stated or "finterval" in stated else (5, 7))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import html
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from minuend.core.elements import ElementType
 from minuend.errors import FileFormatError
-from minuend.files.base import About, alpha_note
+from minuend.files.base import About, alpha_note, quoted
 from minuend.files.formats import gdal_metadata, geotiff, tiff_codecs, tiff_imagej, units
 from minuend.files.formats.cf_scaling import scale_and_offset
 from minuend.files.formats.missing import as_element, exact
@@ -40,6 +42,10 @@ AUXILIARY = 1 | _MASK
 
 _LOOKED_AT = 40
 """Pages at the head of a file among which a mask is looked for: behind the image and its overviews."""
+
+
+_MOST_NAMED = 256
+"""Bands whose names are looked at."""
 
 
 def kind_of(page: TiffPage | TiffFrame | None) -> int:
@@ -91,7 +97,11 @@ def about_band(
         scale=scale,
         offset=offset,
         conventions=MappingProxyType(
-            _conventions(page) | _sizes(image.keyframe) | tiff_imagej.sizes_of(image.keyframe) | calibrated.curve
+            _conventions(page)
+            | _sizes(image.keyframe)
+            | tiff_imagej.sizes_of(image.keyframe)
+            | calibrated.curve
+            | _order(_names(image, said, around), band)
         ),
         notes=(
             *tiff_codecs.on_reading(int(page.compression), path),
@@ -122,6 +132,28 @@ def _sizes(first: TiffPage) -> dict[str, str]:
             unit = html.unescape(stated.get(f"PhysicalSize{axis}Unit", "µm"))
             found[f"the size of a pixel along {axis}"] = f"{size:.9g} {units.canonical(unit)}"
     return found
+
+
+def _names(image: TiffPageSeries, said: Mapping[int, gdal_metadata.Items], around: Sidecars) -> list[str]:
+    """Return what all bands are called: by GDAL, or as the channels of OME-XML."""
+    first = image.keyframe
+    if math.prod(image.shape) > _MOST_NAMED * first.imagelength * first.imagewidth:
+        return []
+    if first.parent.is_ome and "C" in image.axes and len(image.axes) == 3:
+        stated = re.findall(r"<(?:\w+:)?Channel\b([^<>]*)>", str(first.parent.ome_metadata))
+        found = [re.search(r"""\bName\s*=\s*["']([^"']*)["']""", one) for one in stated]
+        names = [html.unescape(one[1]) if one else "" for one in found]
+        return names if len(names) == image.shape[image.axes.index("C")] else []
+    count = len(image.pages) if len(image.pages) > 1 else int(first.samplesperpixel)
+    bands = [{**said.get(k, {}), **around.said.get(k, {})} for k in range(count)]
+    return [next((text for item, text in one.items() if item.role == "description"), "") for one in bands]
+
+
+def _order(names: list[str], band: int) -> dict[str, str]:
+    """Return which of some bands a band is, where each has a name of its own: others have them in another order."""
+    if len(names) < 2 or not all(names) or len({*names}) < len(names):
+        return {}
+    return {f"band {band + 1} of {quoted(sorted(names))}": repr(names[band])}
 
 
 def _coloured(page: TiffPage, path: str) -> tuple[str, ...]:
