@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorPro
 import minuend as mn
 from minuend import check, fix
 from minuend.core.elements import TYPES
-from minuend.errors import FileFormatError, SpecError, Unsupported
+from minuend.errors import ConversionRefused, FileFormatError, SpecError, Unsupported
 from minuend.models import hazards
 from minuend.models.sums import SUMS_OF_FLOAT64
 from minuend.onnx.documents import constant_storage, tensors
@@ -246,6 +247,19 @@ def test_sparse_constants_are_run_and_converted_wherever_they_stand(where: str) 
             assert c.reshape(-1).tolist() == [9, 20, 28]
         session = pytest.importorskip("onnxruntime").InferenceSession(made.SerializeToString())
         assert session.run(None, fed(where))[0].reshape(-1).tolist() == [9, 20, 28]
+
+
+def test_sparse_constants_of_one_name_and_two_shapes_are_no_one() -> None:
+    """Both branches call theirs alike, as exporters do."""
+    came = with_sparse("If", sparse())
+    other = came.graph.node[0].attribute[1].g
+    other.sparse_initializer[0].CopyFrom(sparse((4,), (0,), 1))
+    for opset in (13, 6):
+        with contextlib.suppress(ConversionRefused):
+            made = mn.convert(came, f"onnx:{opset}").model
+            for w, wanted in ((True, [9, 20, 28]), (False, [6, 16, 26])):
+                (c,) = mn.run(made, {**fed("If"), "w": np.array(w)}).values()
+                assert c.tolist() == wanted
 
 
 @pytest.mark.parametrize("where", PLACES)

@@ -215,20 +215,33 @@ def skeleton(model: ModelProto) -> ModelProto:
             bare.graph.input.append(
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
             )
-    for graph in within(bare.graph):  # ONNX's inference takes sparse ones for tensors without axes
-        for sparse in graph.sparse_initializer:
-            if (name := sparse.values.name) not in inputs:
-                inputs.add(name)
-                bare.graph.input.append(
-                    onnx.helper.make_tensor_value_info(name, sparse.values.data_type, list(sparse.dims))
-                )
-        graph.ClearField("sparse_initializer")
+    _take_sparse(bare, inputs)
     for holder in (bare, *bare.functions):
         for row in holder.opset_import:
             row.domain = domain_of(row.domain)
     for node in (node for holder in holders(bare) for node in holder.node):
         node.domain = domain_of(node.domain)  # as every version of onnx knows it
     return bare
+
+
+def _take_sparse(bare: ModelProto, inputs: set[str]) -> None:
+    """Make sparse initializers inputs, in place: ONNX's inference takes them for tensors without axes.
+
+    Those in bodies are inputs of the main graph; one stays where it is if another value of its name has another type.
+    """
+    taken: dict[str, TypeProto] = {}
+    for graph in within(bare.graph):
+        remaining = []
+        for sparse in graph.sparse_initializer:
+            name, main = sparse.values.name, graph is bare.graph
+            kind = onnx.helper.make_tensor_type_proto(sparse.values.data_type, list(sparse.dims))
+            if name not in inputs and taken.setdefault(name, kind) == kind:
+                continue
+            if not (main and name in inputs):
+                remaining.append(sparse)
+        del graph.sparse_initializer[:]
+        graph.sparse_initializer.extend(remaining)
+    bare.graph.input.extend(onnx.helper.make_value_info(name, kind) for name, kind in taken.items())
 
 
 def without_data(model: ModelProto) -> ModelProto:
