@@ -1,6 +1,7 @@
 """``minuend run`` and ``minuend convert`` as a person calls them."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -129,6 +130,24 @@ def test_run_refuses_an_output_that_is_an_input(here, capsys):
         "name another output\n"
     )
     assert Path("c.npy").read_bytes() == before
+
+
+def test_an_input_whose_file_scales_it_is_refused(here, capsys):
+    """The model got what is stored, whatever that means."""
+    h5py = pytest.importorskip("h5py")
+    save_model("m.onnx")
+    for name, scale in (("plain.h5", 1.0), ("scaled.h5", 0.5)):
+        with h5py.File(name, "w") as file:
+            file["v"] = np.uint8([5, 200])
+            file["v"].attrs.update(scale_factor=scale, add_offset=0.0)
+    given = {name: ["run", "m.onnx", "--input", f"a={name}", "--input", "b=plain.h5"] for name in os.listdir()}
+    assert call(capsys, *given["plain.h5"], "-o", "o")[0] == 0
+    status, out, err = call(capsys, *given["scaled.h5"], "-o", "p")
+    assert (status, out) == (2, "")
+    assert err == (
+        "error: input 'a': scaled.h5 means 0.5 × what is stored, and a model would get what is stored; unpack it "
+        "first, or save what is stored as .npy\n"
+    )
 
 
 @pytest.mark.parametrize(

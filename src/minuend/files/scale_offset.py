@@ -20,7 +20,7 @@ def check(a: About, b: About) -> None:
     """
     if (a.scale, a.offset) != (b.scale, b.offset):
         raise FileFormatError(
-            f"A and B are scaled in different ways: A means {_described(a)} and B {_described(b)}; unpack them first, "
+            f"A and B are scaled in different ways: A means {meaning(a)} and B {meaning(b)}; unpack them first, "
             "such as by xarray's open_dataset(…).to_netcdf(…) with encoding={}"
         )
 
@@ -56,6 +56,7 @@ def _units(about: About) -> str | None:
     return stated.strip() if isinstance(stated, str) else None
 
 
-def _described(about: About) -> str:
+def meaning(about: About) -> str:
+    """Return what numbers of a file mean, in words."""
     scaled = "what is stored" if about.scale == 1 else f"{about.scale} × what is stored"
     return scaled if not about.offset else f"{scaled} {'-' if about.offset < 0 else '+'} {abs(about.offset)}"

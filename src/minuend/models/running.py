@@ -18,6 +18,7 @@ from minuend.errors import SpecError, Unsupported, listed
 from minuend.files import Result, check_output, file_format, open_tensors, split
 from minuend.files.base import quoted
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.scale_offset import meaning
 from minuend.files.streaming.reading import Array
 from minuend.files.transaction.remote import check_unchanged, watched
 from minuend.files.transaction.writing import together
@@ -135,7 +136,14 @@ def _read(name: str, path: str) -> Array:
         raise SpecError(
             "inputs", f"input {name!r}: {path} holds {len(found)} tensors ({quoted(found)}); select one by file::name"
         )
-    array = next(iter(found.values())).read()
+    tensor = next(iter(found.values()))
+    if (tensor.about.scale, tensor.about.offset) != (1, 0):
+        raise SpecError(
+            "inputs",
+            f"input {name!r}: {path} means {meaning(tensor.about)}, and a model would get what is stored; unpack it "
+            "first, or save what is stored as .npy",
+        )
+    array = tensor.read()
     check_unchanged()
     return array
 
