@@ -91,6 +91,16 @@ def test_edges_and_further_coordinates_are_compared_and_kept(tmp_path: Path, nam
         subtract_files(a, save(tmp_path / "b.h5", **{key: values + 1}), str(tmp_path / "c.h5"))
 
 
+def test_a_further_signal_of_the_group_does_not_hide_the_one_that_a_dataset_states(tmp_path: Path) -> None:
+    a, b = save(tmp_path / "a.h5", "y:x"), save(tmp_path / "b.h5", "y:x", x=CENTRES * 2)
+    for path in (a, b):
+        with h5py.File(path, "r+") as file:
+            file["entry/data/more"] = np.ones((3, 4))
+            file["entry/data"].attrs["auxiliary_signals"] = ["more"]
+    with pytest.raises(FileFormatError, match="different coordinates 'x'"):
+        subtract_files(a, b, str(tmp_path / "c.h5"))
+
+
 @pytest.mark.parametrize("linked", ["soft", "hard"])
 def test_a_group_of_links_places_what_they_lead_to(tmp_path: Path, linked: str) -> None:
     a, b = save(tmp_path / "a.h5", linked=linked), save(tmp_path / "b.h5", linked=linked, x=CENTRES * 2)

@@ -102,8 +102,8 @@ def _of(names: list[str], k: int) -> str:
 
 
 def _signals(group: _Group, own: Mapping[str, Attributes]) -> list[str]:
-    stated = [*_texts(group.said.get("signal")), *_texts(group.said.get("auxiliary_signals"))]
-    return stated or [name for name, path in group.members.items() if str(own[path].get("signal")) == "1"]
+    marked = [name for name, path in group.members.items() if str(own[path].get("signal")) == "1"]
+    return [*(_texts(group.said.get("signal")) or marked), *_texts(group.said.get("auxiliary_signals"))]
 
 
 def _axes(group: _Group, own: Mapping[str, Attributes], signal: str) -> list[str]:
