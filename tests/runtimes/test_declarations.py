@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ir_files import RESULT, WEIGHTS, changed
 from onnx import ModelProto, parser
 
 import minuend as mn
@@ -14,6 +15,7 @@ from minuend.core.elements import TYPES
 from minuend.onnx.graphs.declared import DECLARED, constant_outputs, kinds
 from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
+from minuend.runtimes.reasons import UnsupportedForm
 from minuend.runtimes.running import Refused, Runtime
 
 HEAD = '<ir_version: 8, opset_import: ["" : 13]> '
@@ -221,6 +223,38 @@ def test_open_dims_that_inference_finds_are_unknown_where_others_are_refused() -
     (finding,) = mn.check(parser.parse_model(HEAD + text), targets.names("tvm")[-1]).findings
     assert finding.verdict == "unknown"
     assert "TVM refuses open dims that it does not find to be equal" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ('data shape="2,3" element_type="f32"', 'data shape="..." element_type="f32"', "input without shape"),
+        ('data shape="2,3" element_type="f32"', 'data shape="2,3"', "input without type"),
+        (
+            RESULT,
+            (
+                f'<layer id="4" name="unread" type="Parameter" version="opset1"><data shape="..." element_type="f32"/>'
+                f'<output><port id="0" precision="FP32"/></output></layer>{RESULT}'
+            ),
+            "input without shape",
+        ),
+    ],
+)
+def test_an_ir_whose_inputs_lack_a_rank_or_a_type_does_not_run_on_openvino(
+    old: str, new: str, kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.xml"
+    path.with_suffix(".bin").write_bytes(WEIGHTS)
+    path.write_bytes(changed(old, new))
+    (finding,) = mn.check(path, "openvino-cpu").findings
+    assert (finding.verdict, finding.reasons) == (
+        "not-implemented",
+        (UnsupportedForm(kind, quirks("openvino-cpu").strict[kind][1]),),
+    )
+    if registry.release(registry.adapters()["openvino-cpu"]) is not None:
+        with Runtime("openvino-cpu") as runtime:
+            feed = ("a", TYPES["float32"], np.zeros((2, 3), np.uint32))
+            assert isinstance(runtime.query("openvino", path.read_bytes(), WEIGHTS, [feed]), Refused)
 
 
 @pytest.mark.parametrize(("kind", "name"), [("Loop", "tract"), ("Scan", "tvm"), ("input without shape", "tract")])

@@ -12,7 +12,7 @@ from minuend.files.streaming.reading import Array
 from minuend.models.cells import BEHIND_ATTENTION, CELL, LAYERS, in_cells, is_behind_attention, is_behind_layers
 from minuend.models.flow import DECIDED, OF_SHAPES, Flow
 from minuend.models.folding import FOLLOWED, computed
-from minuend.models.hazards import INPUT_IN_16_BITS
+from minuend.models.hazards import INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE, INPUT_WITHOUT_TYPE
 from minuend.models.matching import matches
 from minuend.models.occurrences import Occurrence, as_computed, constants_of, typed, with_unfolded
 from minuend.models.purpose import purpose_of
@@ -57,7 +57,12 @@ def occurrences(
     missing = [] if model.missing is None else [_MISSING]
     sections = list(_flows(model))
     has_sums = any(has_sums_of_float64(flow) for _, _, flow, _ in sections)
-    model_wide = frozenset([SUMS_OF_FLOAT64] * has_sums + [INPUT_IN_16_BITS] * _hands_out_16_bits(model.section))
+    model_wide = frozenset((
+        *[SUMS_OF_FLOAT64] * has_sums,
+        *[INPUT_IN_16_BITS] * _hands_out_16_bits(model.section),
+        *[INPUT_WITHOUT_SHAPE] * any(type_.shape is None for type_ in model.inputs.values()),
+        *[INPUT_WITHOUT_TYPE] * any(type_.element == "dynamic" for type_ in model.inputs.values()),
+    ))  # fmt: skip
     for place, section, flow, numbers in sections:
         order = section.order()
         judged = [layer for layer in order if layer.type in rows]

@@ -14,6 +14,7 @@ from typing import Any
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.errors import SpecError, Unsupported
+from minuend.models.hazards import INPUT_WITHOUT_SHAPE
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import captured, within
 from minuend.onnx.graphs.scope import domain_of, read_opsets
@@ -158,7 +159,7 @@ def _repeats_a_name(graph: GraphProto) -> bool:
 
 
 DECLARED: Mapping[str, Check] = MappingProxyType({
-    "input without shape": lambda model: not all(map(_has_shape, _inputs(model))),
+    INPUT_WITHOUT_SHAPE: lambda model: not all(map(_has_shape, _inputs(model))),
     "input dim without name": lambda model: any(map(_has_nameless_dim, _inputs(model))),
     "output without type": lambda model: not all(one.type.WhichOneof("value") for one in model.graph.output),
     "output without shape": lambda model: not all(one.type.WhichOneof("value") and _has_shape(one)

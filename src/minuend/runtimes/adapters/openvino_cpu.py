@@ -67,6 +67,10 @@ STRICT = {
         "not-implemented",
         "openvino's CPU plugin needs the rank of every input; reshape the model, or give the input a shape",
     ),
+    "input without type": (
+        "not-implemented",
+        "openvino's CPU plugin needs the element type of every input; give each Parameter its element_type",
+    ),
     "captured": ("unknown", "openvino does not always find what a body reads and a later node makes"),
     "shadowed": (
         "not-implemented",
