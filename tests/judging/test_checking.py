@@ -680,3 +680,31 @@ def test_nodes_without_inputs_and_shapes_that_do_not_fit_are_no_defect(nodes: st
     text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[2,4] x, float[2,4] z) => (float[] y)
         <float[4] k = {{1, 2, 3, 4}}, int64[2] s = {{2, 4}}> {{ {nodes} }}"""
     assert len(check(text, target).findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "axis", "verdict"),
+    [
+        ((None, None), (None,), -1, "ok"),
+        ((None, None), (None,), 1, "ok"),
+        ((None,), (None,), 0, "ok"),
+        ((None, 3), (1, 1), 0, "ok"),
+        ((None, 3), (1,), 0, "ok"),
+        ((None, None), (None,), 0, "different-numbers"),  # of squares; others are refused
+        ((None, 3, None), (3,), 1, "different-numbers"),
+        ((None, 3, 4), (3, 3), 0, "not-implemented"),  # no square
+    ],
+)
+def test_open_shapes_under_pdpd_are_what_the_axis_lets_them_be(
+    a: tuple[int | None, ...], b: tuple[int | None, ...], axis: int, verdict: str
+) -> None:
+    builder = Builder("m")
+    left, right = builder.parameter("a", "i32", a), builder.parameter("b", "i32", b)
+    builder.result(builder.subtract("c", left, right, auto_broadcast="pdpd", axis=axis))
+    assert only(check(builder.model, "openvino-cpu@2026.4.1")).verdict == verdict
+
+
+@pytest.mark.parametrize(("axis", "verdict"), [(0, "different-numbers"), (1, "ok"), (-1, "ok")])
+def test_an_axis_of_sub_6_that_is_the_suffix_is_read_as_such_in_open_shapes(axis: int, verdict: str) -> None:
+    text = model(f"y = Sub <broadcast = 1, axis = {axis}> (a, b)", "int32[n,m] a, int32[k] b", opset=6)
+    assert only(check(text, "onnx-reference@1.23.2")).verdict == verdict

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from minuend.core.elements import ElementType
-from minuend.core.shapes import ONE_OPERAND, bounds
+from minuend.core.shapes import ONE_OPERAND, bounds, numpy
 from minuend.errors import ShapeError, SpecError, Unsupported
 from minuend.judging.constant_operands import BY_DIGITS, SYSTEMATIC, can_make, concerns, in_float64, on_their_numbers
 from minuend.judging.pattern_verdicts import (
@@ -185,7 +185,8 @@ def _by_measurement(occurrence: Occurrence, node: Node, target: Target, hint: st
     fixed = shape_relation(occurrence, node)
     known = [fixed] if fixed is not None else possible_relations(node)
     found_alone = [_measured(occurrence, node, target, one, fixed is None) for one in known]
-    alone = min(found_alone, key=lambda finding: WORST.index(finding.verdict))
+    # Of shapes that can occur, those that give wrong numbers are worse than those that are refused.
+    alone = min(found_alone, key=lambda finding: (finding.verdict != "different-numbers", WORST.index(finding.verdict)))
     if fixed == "zero-size" or alone.verdict == "not-implemented":
         return alone
     # Wrong in isolation: the patterns around it only matter for how bad it is, and integers have one severity.
@@ -235,10 +236,11 @@ def possible_relations(node: Node) -> list[str]:
         return ["same", "rank 0"]
     if rule == "none" or (rule == "onnx_legacy" and not node.attribute("broadcast")):
         return ["same"]
-    if rule == "pdpd":
-        return ["pdpd", "pdpd alone"]
-    if rule == "onnx_legacy":
-        return ["scalar", "one-sided", *(["legacy axis", "legacy axis alone"] if "axis" in node.attributes else [])]
+    if rule in ("pdpd", "onnx_legacy"):
+        if _sits_at_the_end(node):
+            return ["same"] * (rule == "pdpd") + ["scalar", "one-sided"]
+        name = {"pdpd": "pdpd", "onnx_legacy": "legacy axis"}[rule]
+        return ["scalar", *[name] * _may_join(node), f"{name} alone"]
     ranks = (node.a.rank, node.b.rank)
     return [
         *(["rank 0"] if ranks in ((None, None), (0, None), (None, 0)) else []),
@@ -247,6 +249,23 @@ def possible_relations(node: Node) -> list[str]:
         "one-sided",
         "two-sided",
     ]
+
+
+def _sits_at_the_end(node: Node) -> bool:
+    """Whether B is known to repeat along A's first dims alone, as by NumPy's rule; one element repeats along all."""
+    a, b = node.a.shape, node.b.shape
+    if a is None or b is None:
+        return node.op.broadcasting == "onnx_legacy" and "axis" not in node.attributes
+    return all(dim == 1 for dim in b) or validate(node).b_start == len(a) - len(b)
+
+
+def _may_join(node: Node) -> bool:
+    """Whether NumPy's rule may join the operands' shapes too."""
+    try:
+        numpy(node.a.shape, node.b.shape)
+    except ShapeError:
+        return False
+    return True
 
 
 @known_of
