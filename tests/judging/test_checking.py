@@ -708,3 +708,12 @@ def test_open_shapes_under_pdpd_are_what_the_axis_lets_them_be(
 def test_an_axis_of_sub_6_that_is_the_suffix_is_read_as_such_in_open_shapes(axis: int, verdict: str) -> None:
     text = model(f"y = Sub <broadcast = 1, axis = {axis}> (a, b)", "int32[n,m] a, int32[k] b", opset=6)
     assert only(check(text, "onnx-reference@1.23.2")).verdict == verdict
+
+
+def test_a_witness_of_two_constants_says_how_bad_they_are() -> None:
+    body = "y = Sub (k, l)"
+    constants = "<double[1] k = {0.1}, double[1] l = {1}>"
+    text = f'<ir_version: 8, opset_import: ["" : 14]> g () => (double y) {constants} {{ {body} }}'
+    finding = only(check(text, "openvino-cpu@2026.4.1"))
+    assert (finding.verdict, finding.severity) == ("different-numbers", "numbers")
+    assert finding.witness.got == -0.8999999761581421

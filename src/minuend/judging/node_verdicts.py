@@ -60,7 +60,7 @@ from minuend.runtimes.reasons import (
     ZeroSignNotRead,
 )
 from minuend.runtimes.rendering import english
-from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, rank, worst
+from minuend.runtimes.severity import UNKNOWN, Deviation, Severity, deviation, rank, worst
 from minuend.runtimes.target import SILENT, Target, Unfit
 from minuend.runtimes.witness import Witness
 from minuend.standards.dialects import dialect
@@ -326,6 +326,9 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, relation: str,
         severity = worst(each.severity for one in deciding.values() for each in one.deviations(node.a.element))
         wrong = [one for one in answers.values() if one.verdict != "ok"]
         deviations = tuple(each for one in wrong for each in _possible(one, node.a.element, occurrence))
+        if severity is None and witness is not None:
+            seen = deviation(node.a.element, witness)
+            severity, deviations = seen.severity, (*deviations, seen)
     else:
         stated = {_stated(one) for one in deciding.values()} - {None}
         reasons = sorted(filter(None, stated), key=str) or [NothingStated(target.name)]

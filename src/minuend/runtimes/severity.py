@@ -156,6 +156,9 @@ class _Same:
 @functools.lru_cache(maxsize=1024)
 def _shown(element: ElementType, values: _Same) -> Deviation:
     """Return the deviation of values that a table shows, of which verdicts look at few, and at each often."""
+    got, expected = (of_codes.encode(element, value) for value in (values.got, values.expected))
+    if got == expected and not math.isnan(values.got):
+        return UNKNOWN  # a result of a wider type, which rounds to the expected one
     found = severity(element, values.operands, values.got, values.expected)
     ulps = distance(element, values.got, values.expected) if found == "rounding" else 0
     return Deviation(found, ulps)
