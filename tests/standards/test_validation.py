@@ -272,3 +272,13 @@ def test_an_attribute_that_a_node_leaves_out_has_the_version_s_default():
     assert (node.attribute("axis"), node.attribute("broadcast")) == (1, 0)
     with pytest.raises(KeyError):
         node.attribute("consumed_inputs")
+
+
+def test_a_version_above_the_newest_known_is_the_newest_and_inference_notes_it() -> None:
+    a, b = TensorType("float32", ("N",)), TensorType("float32", (3,))
+    found, known = infer("onnx", 100, a, b), infer("onnx", 28, a, b)
+    assert (found.dtype, found.shape) == (known.dtype, known.shape)
+    assert found.assumptions == (
+        *known.assumptions,
+        "opset 100 of ONNX is not known; the newest known is 28; Sub-14 is the newest of those that are",
+    )

@@ -41,7 +41,8 @@ def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **at
         attrs: the node's attributes, by the standard's names.
 
     Returns:
-        The result's type. ``.assumptions`` tells, a sentence each, what symbolic dims had to be for it to hold.
+        The result's type. ``.assumptions`` tells, a sentence each, what symbolic dims had to be for it to hold, and
+        where the version is newer than those that are known, which one was taken.
 
     Raises:
         TypeError: operands that are no TensorType.
@@ -56,7 +57,12 @@ def infer(dialect_name: str, version: object, a: TensorType, b: TensorType, **at
     for name, type_ in (("a", a), ("b", b)):
         if not isinstance(type_, TensorType):
             raise TypeError(f"{name} is a {type(type_).__name__}; expected a TensorType")
-    return infer_node(Node(op=dialect(dialect_name).resolve(version), operands=(a, b), attributes=attrs))
+    home = dialect(dialect_name)
+    op = home.resolve(version)
+    found = infer_node(Node(op=op, operands=(a, b), attributes=attrs))
+    if not (why := home.beyond(version)):
+        return found
+    return TensorType(found.dtype, found.shape, (*found.assumptions, f"{why}; {op} is the newest of those that are"))
 
 
 def infer_node(node: Node) -> TensorType:
