@@ -80,7 +80,7 @@ SATURATES = target(
 
 
 def model(body: str, inputs: str = "uint8[2,3] a, uint8[2,3] b", opset: int = 14) -> str:
-    return f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (uint8 y) {{ {body} }}'
+    return f'<ir_version: 8, opset_import: ["" : {opset}]> g ({inputs}) => (y) {{ {body} }}'
 
 
 def only(report: Any) -> Any:
@@ -717,3 +717,11 @@ def test_a_witness_of_two_constants_says_how_bad_they_are() -> None:
     finding = only(check(text, "openvino-cpu@2026.4.1"))
     assert (finding.verdict, finding.severity) == ("different-numbers", "numbers")
     assert finding.witness.got == -0.8999999761581421
+
+
+@pytest.mark.parametrize(
+    ("node", "operator"), [("Sub (a, b)", "subtract"), ("Add (a, b)", "add"), ("Neg (a)", "negative")]
+)
+def test_a_result_that_is_declared_of_another_type_is_invalid(node: str, operator: str) -> None:
+    text = f'<ir_version: 8, opset_import: ["" : 14]> g (float[2] a, float[2] b) => (double[2] y) {{ y = {node} }}'
+    assert only(check(text, "onnxruntime-cpu@1.32.0", operators=[operator])).verdict == "invalid"

@@ -147,3 +147,15 @@ def test_large_data_does_not_go_through_inference_and_small_shapes_do():
     assert (str(node.a), str(node.b)) == ("float32 (2, 3)", "float32 (4000, 2, 3)")
     (found,) = walk.subtractions(proto)
     assert found.proto is proto.graph.node[1]
+
+
+@pytest.mark.parametrize("declared", ["double[2] y", "bool[2] y"])
+def test_a_result_that_is_declared_of_another_type_breaks_the_version(declared: str) -> None:
+    text = f'<ir_version: 8, opset_import: ["" : 14]> g (float[2] a, float[2] b) => ({declared}) {{ y = Sub(a, b) }}'
+    (found,) = walk.subtractions(read(text))
+    with pytest.raises(DTypeError) as caught:
+        found.node()
+    kind = declared.partition("[")[0]
+    assert str(caught.value) == (
+        f"Sub-14 of tensor(float) gives tensor(float); 'y' is declared tensor({kind}), at graph.node[0]"
+    )

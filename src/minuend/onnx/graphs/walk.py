@@ -130,8 +130,8 @@ class Subtraction:
         """Return it as a :class:`~minuend.standards.node.Node`.
 
         Raises:
-            DTypeError: an operand of a type that the operator takes in no version. Unsupported: element types that
-                cannot be inferred.
+            DTypeError: an operand of a type that the operator takes in no version, or a result that is declared to be
+                of another type. Unsupported: element types that cannot be inferred.
         """
         known = next(filter(None, self.types), None)
         operands = [own or self._like(i, known) for i, own in enumerate(self.types)]
@@ -143,7 +143,19 @@ class Subtraction:
                 f"the element type of {listed(map(repr, self.proto.input), 'and')} cannot be inferred{why}; "
                 f"state one of them in value_info, at {self.where}"
             )
+        self._check_result(types[0])
         return Node(op=self.op, operands=types, attributes=self.attributes, name=self.proto.name, where=self.where)
+
+    def _check_result(self, operand: TensorType) -> None:
+        """Check that the result is declared as of the operands' element type, where it is declared."""
+        (name,) = self.proto.output
+        proto = self.scope.protos.get(name)
+        declared = None if proto is None else tensors.element_kind(proto)
+        if declared is not None and declared.name != operand.dtype:
+            given, stated = DIALECT.spell(operand.dtype), f"tensor({declared.word.lower()})"
+            raise DTypeError(
+                "types", f"{self.op} of {given} gives {given}; {name!r} is declared {stated}", where=self.where
+            )
 
     def _like(self, operand: int, other: TensorType | None) -> TensorType | None:
         """An operand without a known type has another one's element type, since an operator has one for all."""
