@@ -42,6 +42,9 @@ MODELS = {
     "d = Sub(a, b) f = Cast <to = 1> (d) c = QuantizeLinear(f, s, z) e = DequantizeLinear(c, s, z) }",
     "dequantised below opset 19": "g (int32[2,3] a, int32[2,3] b) => (float[2,3] e) <float s = {0.5}, uint8 z = {7}> { "
     "d = Sub(a, b) f = Cast <to = 1> (d) c = QuantizeLinear(f, s, z) e = DequantizeLinear(c, s, z) }",
+    "domain named in a node": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { "
+    "d = ai.onnx.Identity(b) c = Sub(a, d) }",
+    "domain imported by name alone": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { c = Sub(a, b) }",
     "nodes of one name": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { [n] d = Identity(a) [n] c = Sub(d, b) }",
     "no output": "g (int32[2,3] a, int32[2,3] b) => () { c = Sub(a, b) }",
     "Loop": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64 n = {1}, bool yes = {1}> { c = Loop(n, yes, a) "
@@ -65,7 +68,10 @@ def model(kind: str) -> ModelProto:
         "local function": '13, "f" : 1]',
         "dequantised value": "19]",
     }  # onnx's own has older ones of few operators
-    return parser.parse_model(HEAD.replace("13]", opsets.get(kind, "13]")) + MODELS[kind])
+    made = parser.parse_model(HEAD.replace("13]", opsets.get(kind, "13]")) + MODELS[kind])
+    if kind == "domain imported by name alone":
+        made.opset_import[0].domain = "ai.onnx"
+    return made
 
 
 @pytest.mark.parametrize("kind", MODELS)

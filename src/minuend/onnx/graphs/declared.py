@@ -17,7 +17,7 @@ from minuend.errors import SpecError, Unsupported
 from minuend.models.hazards import INPUT_WITHOUT_SHAPE
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import captured, within
-from minuend.onnx.graphs.scope import domain_of, read_opsets
+from minuend.onnx.graphs.scope import MAIN, domain_of, read_opsets
 from minuend.onnx.opsets import schemas
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -114,6 +114,12 @@ def _has_operator(model: ModelProto, name: str) -> bool:
     return any(node.op_type == name for graph in within(model.graph) for node in graph.node)
 
 
+def _names_the_domain(model: ModelProto) -> bool:
+    """Whether a node states ONNX's own domain by its name, ``ai.onnx``, which is the empty one."""
+    graphs = itertools.chain(within(model.graph), *(within(function) for function in model.functions))
+    return any(node.domain == "ai.onnx" for graph in graphs for node in graph.node)
+
+
 def _has_deprecated(model: ModelProto) -> bool:
     """Whether a node is of an operator that its opset deprecates, and that no function stands for."""
     opsets = read_opsets(model.opset_import)
@@ -175,6 +181,8 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
     "dequantised value": _has_dequantised_value,
     "dequantised below opset 19": lambda model: _has_operator(model, "DequantizeLinear")
                                                 and read_opsets(model.opset_import).get("", 0) < 19,
+    "domain named in a node": _names_the_domain,
+    "domain imported by name alone": lambda model: {"ai.onnx"} == {one.domain for one in model.opset_import} & {*MAIN},
     "nodes of one name": lambda model: any(map(_repeats_a_name, within(model.graph))),
     "no output": lambda model: not model.graph.output,
     "Loop": lambda model: _has_operator(model, "Loop"),

@@ -26,6 +26,10 @@ _FOLDED = "IREE refuses to fold two unsigned constants of up to 16 elements, or 
 STRICT = {
     "sparse initializer": ("not-implemented", "IREE reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "IREE reads no sparse_value; minuend fix stores the zeros"),
+    "domain named in a node": (
+        "not-implemented",
+        "IREE does not know the domain ai.onnx by its name; leave it out of nodes",
+    ),
     "input without shape": ("not-implemented", "IREE takes an input without a shape for a scalar"),
     "local function": ("not-implemented", "IREE reads no local functions; minuend fix inlines them"),
     **_TYPED,

@@ -22,6 +22,14 @@ STRICT = {
         "ONNX's evaluator reads no sparse initializers; minuend fix stores the zeros",
     ),
     "sparse_value": ("not-implemented", "ONNX's evaluator reads no sparse_value; minuend fix stores the zeros"),
+    "domain named in a node": (
+        "not-implemented",
+        "ONNX's evaluator does not know the domain ai.onnx by its name; leave it out of nodes",
+    ),
+    "domain imported by name alone": (
+        "not-implemented",
+        "ONNX's evaluator does not take an import of ai.onnx for one of the empty domain; import that one",
+    ),
     "deprecated operator": (
         "unknown",
         "ONNX's evaluator lacks some operators that their opset deprecates, such as Scatter from opset 11 on",

@@ -51,6 +51,10 @@ TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
     "sparse initializer": ("not-implemented", "openvino reads no sparse initializers; minuend fix stores the zeros"),
+    "domain named in a node": (
+        "not-implemented",
+        "openvino does not know the domain ai.onnx by its name; leave it out of nodes",
+    ),
     "difference behind two layers": (
         "unknown",
         "openvino 2026.4 ends the process while it loads such a difference in float32",
