@@ -89,10 +89,9 @@ print(json.dumps([status, sent]))
 """
 
 ADAPTER = """
-import importlib.util, json
-spec = importlib.util.spec_from_file_location("adapter", sys.argv[1])
-adapter = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(adapter)
+import json
+from minuend.worker import load
+adapter = load(sys.argv[1])
 if not getattr(adapter, "ARRAYS", False):
     adapter.prepare({"form": "onnx", "inputs": []}, bytes.fromhex(sys.argv[2]), b"")
 print(json.dumps([sent, [name for name in sys.modules if "telemetry" in name and sys.modules[name] is not None]]))

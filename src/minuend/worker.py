@@ -191,23 +191,33 @@ def main(path: str, found: str = "") -> None:
         path: the file of an adapter, or of another child: that one has ``serve_requests``, which gets the server.
         found: the folders where modules are found, as JSON; by default this Python's own.
     """
-    import importlib.util
-
     with Server() as server:
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime sends statistics of use else
         if found.startswith("["):
             sys.path[:] = json.loads(found)
-        spec = importlib.util.spec_from_file_location("adapter", path)
-        assert spec is not None
-        assert spec.loader is not None
-        adapter = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(adapter)
+        adapter = load(path)
         if hasattr(adapter, "serve_requests"):
             adapter.serve_requests(server)
             return
         about = {"release": release(adapter), "python": ".".join(map(str, sys.version_info[:3]))}
         server.write(about)
         server.serve(lambda head, parts: answer(adapter, head, parts, about["release"]))
+
+
+def load(path: str) -> Any:
+    """Return a file as a module of a package, which is its folder: it can import adjacent files."""
+    import importlib.util
+    import types
+
+    package = types.ModuleType("adapters")
+    package.__path__ = [os.path.dirname(path)]
+    sys.modules[package.__name__] = package
+    spec = importlib.util.spec_from_file_location("adapters.adapter", path)
+    assert spec is not None
+    assert spec.loader is not None
+    adapter = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adapter)
+    return adapter
 
 
 class Server:

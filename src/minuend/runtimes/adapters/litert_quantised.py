@@ -5,27 +5,14 @@ Stands alone: a worker loads this file where minuend is not installed. The code 
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from .litert import ARRAYS, CONSTANTS, DIALECTS, INSTEAD, JOINS, PACKAGE, RULES, subtracting  # noqa: F401
+
 NAME = "litert-quantised"
-PACKAGE = "ai-edge-litert"
-DIALECTS = ("openvino",)
-JOINS = False
-ARRAYS = True
-CONSTANTS = ("none",)
-RULES = ("numpy",)
-INSTEAD = "convert the model to ONNX (tf2onnx --tflite), and check that on what is to run it"
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Return what subtracts arrays."""
-    spec = importlib.util.spec_from_file_location("litert", Path(__file__).with_name("litert.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    adjacent = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(adjacent)
-    run: Callable[[list[Any]], list[Any]] = adjacent.subtracting(quantised=True)
-    return run
+    return subtracting(quantised=True)

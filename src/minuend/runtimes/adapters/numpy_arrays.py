@@ -16,6 +16,11 @@ RULES = ("numpy",)
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Return what subtracts arrays."""
+    return subtracting("NumPy and ml_dtypes have", lambda a, b: a - b)
+
+
+def subtracting(lacking: str, subtract: Callable[[Any, Any], Any]) -> Callable[[list[Any]], list[Any]]:
+    """Return what subtracts arrays by a function; the words name what lacks a type, and end in a verb."""
     import numpy as np
 
     def dtype_of(name: str) -> Any:
@@ -25,13 +30,13 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
             import ml_dtypes
 
             if not hasattr(ml_dtypes, name):
-                raise TypeError(f"NumPy and ml_dtypes have no type {name}") from None
+                raise TypeError(f"{lacking} no type {name}") from None
             return np.dtype(getattr(ml_dtypes, name))
 
     def run(inputs: list[Any]) -> list[Any]:
         arrays = [np.frombuffer(data, dtype_of(dtype)).reshape(shape) for _, dtype, shape, data in inputs]
         with np.errstate(all="ignore"):
-            found = [np.asarray(a - b) for a, b in zip(arrays[::2], arrays[1::2], strict=True)]
+            found = [np.asarray(subtract(a, b)) for a, b in zip(arrays[::2], arrays[1::2], strict=True)]
         return [(array.dtype.name, array.shape, array.tobytes()) for array in found]
 
     return run

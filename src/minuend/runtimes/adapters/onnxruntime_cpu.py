@@ -21,44 +21,66 @@ SWITCHES = {
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
-_OF_TWO_TYPES = (
-    "not-implemented",
-    "onnxruntime makes one operator of a normalisation in two types, which is not valid; set ORT_DISABLE_ALL",
-)
-_CONVERTED = (
-    "different-numbers",
-    "onnxruntime makes one operator of a normalisation without a conversion in it; set ORT_DISABLE_ALL",
+Rows = dict[str, tuple[str, str]]
+
+OF_EVERY_PROVIDER = {
+    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
+    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
+    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
+}
+"""What onnxruntime does not take of a model, whatever computes it: the verdict, and why."""
+_MASK = (
+    "unknown",
+    "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
 )
 
+
+def optimised(remedy: str) -> Rows:
+    """Rows of what optimizers do whatever the provider is; the remedy says how they are disabled."""
+    return {
+        "output quantised": (
+            "different-numbers",
+            f"onnxruntime quantises an output that is transposed and quantised besides; {remedy}",
+        ),
+        "int8 moved": (
+            "not-implemented",
+            f"from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; {remedy}",
+        ),
+        "mask of attention": _MASK,
+    }
+
+
+def strict(remedy: str) -> Rows:
+    """Rows of the provider for the CPU, for every release; the remedy says how optimizers are disabled."""
+    of_two_types = (
+        "not-implemented",
+        f"onnxruntime makes one operator of a normalisation in two types, which is not valid; {remedy}",
+    )
+    converted = (
+        "different-numbers",
+        f"onnxruntime makes one operator of a normalisation without a conversion in it; {remedy}",
+    )
+    return {
+        "normalisation of two types": of_two_types,
+        "normalisation of float16 and another type": of_two_types,
+        "normalisation of float16, converted": of_two_types,
+        "normalisation and back": converted,
+        "normalisation in float16 and back": converted,
+        "normalisation scaled in float16": converted,
+        **OF_EVERY_PROVIDER,
+        **optimised(remedy),
+    }
+
+
 STRICT = {
-    "normalisation of two types": _OF_TWO_TYPES,
-    "normalisation of float16 and another type": _OF_TWO_TYPES,
-    "normalisation of float16, converted": _OF_TWO_TYPES,
-    "normalisation and back": _CONVERTED,
-    "normalisation in float16 and back": _CONVERTED,
-    "normalisation scaled in float16": _CONVERTED,
+    **strict("set ORT_DISABLE_ALL"),
     "normalisation over other axes": (
         "different-numbers",
         "before 1.16, onnxruntime normalises over the last axis, whatever the axes are; update it",
     ),
-    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
-    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
-    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
-    "mask of attention": (
-        "unknown",
-        "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
-    ),
     "extremes of float16": (
         "unknown",
         "before 1.20.1, onnxruntime writes beyond the result of Max and Min of float16 of unequal shapes; update it",
-    ),
-    "output quantised": (
-        "different-numbers",
-        "onnxruntime quantises an output that is transposed and quantised besides; set ORT_DISABLE_ALL",
-    ),
-    "int8 moved": (
-        "not-implemented",
-        "from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; set ORT_DISABLE_ALL",
     ),
 }
 """What it does not take of a model: the verdict, and why. Behind DequantizeLinear-21 and Transpose or the like it puts
@@ -127,7 +149,12 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
     options.log_severity_level = 4
     for name, value in SWITCHES.get(head.get("switch", ""), {}).items():
         setattr(options, name, getattr(ort.GraphOptimizationLevel, value))
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return running(ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]), _read)
+
+
+def running(session: Any, read: Callable[[Any], tuple[str, Any, bytes]]) -> Callable[[list[Any]], list[Any]]:
+    """Return what runs a session, and reads its outputs."""
+    import onnxruntime as ort
 
     def run(inputs: list[Any]) -> list[Any]:
         import numpy as np
@@ -140,7 +167,7 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
             else:
                 feeds[name] = ort.OrtValue.ortvalue_from_numpy(np.frombuffer(data, dtype).reshape(shape).copy())
         names = [output.name for output in session.get_outputs()]
-        return [_read(value) for value in session.run_with_ort_values(names, feeds)]
+        return [read(value) for value in session.run_with_ort_values(names, feeds)]
 
     return run
 

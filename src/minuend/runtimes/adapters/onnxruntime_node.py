@@ -5,9 +5,20 @@ The npm package is looked for in ``lib/node_modules`` of this Python's environme
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from .onnxruntime_cpu import (  # noqa: F401 - rows of this adapter as well
+    AS_WRITTEN,
+    BFLOAT16_OUT,
+    NARROW_CONSTANTS,
+    STRICT_BEFORE,
+    STRICT_SINCE,
+    SWAPS_ZEROS,
+    strict,
+)
 
 NAME = "onnxruntime-node"
 PACKAGE = "onnxruntime-node"
@@ -19,47 +30,8 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
-_OF_TWO_TYPES = (
-    "not-implemented",
-    "onnxruntime makes one operator of a normalisation in two types, which is not valid; disable optimizations",
-)
-_CONVERTED = (
-    "different-numbers",
-    "onnxruntime makes one operator of a normalisation without a conversion in it; disable optimizations",
-)
-
-STRICT = {
-    "normalisation of two types": _OF_TWO_TYPES,
-    "normalisation of float16 and another type": _OF_TWO_TYPES,
-    "normalisation and back": _CONVERTED,
-    "normalisation in float16 and back": _CONVERTED,
-    "normalisation scaled in float16": _CONVERTED,
-    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
-    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
-    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
-    "output quantised": (
-        "different-numbers",
-        "onnxruntime quantises an output that is transposed and quantised besides; disable optimizations",
-    ),
-    "int8 moved": (
-        "not-implemented",
-        "from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; disable optimizations",
-    ),
-    "mask of attention": (
-        "unknown",
-        "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
-    ),
-}
-"""What it does not take of a model: the verdict, and why."""
-
-STRICT_SINCE = {"int8 moved": (1, 27)}
-"""The release from which on it does not take that."""
-
-AS_WRITTEN = True
-BFLOAT16_OUT = False
-NARROW_CONSTANTS = "as values"
-SWAPS_ZEROS = True
-"""Both as onnxruntime-cpu, whose optimizers it has: ``Relu(Min(a - b, y))`` gives the other one of two zeros, too."""
+STRICT = strict("disable optimizations")
+"""As onnxruntime-cpu, whose optimizers it has: ``Relu(Min(a - b, y))`` gives the other one of two zeros, too."""
 
 LOADED: dict[str, tuple[int | None, int | None]] = {"1.24.3": (25, 13), "1.30.0": (26, 13)}
 """Release → the highest opset and IR version that it loads; ``None``: no limit was found."""
@@ -163,19 +135,29 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
 
 def session(package: str, provider: str, model: bytes) -> Callable[[list[Any]], list[Any]]:
     """Build a session of a package's provider and return what runs it."""
+    return running(functools.partial(_query, package, provider), model)
+
+
+def running(query: Callable[[dict[str, Any]], dict[str, Any]], model: bytes) -> Callable[[list[Any]], list[Any]]:
+    """Have a script build a session and return what has it run that; the script answers a request with a reply."""
     from base64 import b64decode, b64encode
 
-    _ask(package, provider, {"model": b64encode(model).decode()})
+    def outputs(request: dict[str, Any]) -> list[Any]:
+        reply = query(request)
+        if "refused" in reply:
+            raise RuntimeError(reply["refused"])
+        found: list[Any] = reply["outputs"]
+        return found
 
     def run(inputs: list[Any]) -> list[Any]:
         given = [[name, dtype, list(shape), b64encode(data).decode()] for name, dtype, shape, data in inputs]
-        found = _ask(package, provider, {"inputs": given})
-        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in found]
+        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in outputs({"inputs": given})]
 
+    outputs({"model": b64encode(model).decode()})
     return run
 
 
-def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
+def _query(package: str, provider: str, request: dict[str, Any]) -> dict[str, Any]:
     """Query the process of Node, which is started where there is none."""
     import contextlib
     import json
@@ -193,8 +175,5 @@ def _ask(package: str, provider: str, request: dict[str, Any]) -> list[Any]:
     if not line:
         _STATE.clear()
         raise RuntimeError(f"the process dies (status {process.wait()})")
-    reply = json.loads(line)
-    if "refused" in reply:
-        raise RuntimeError(reply["refused"])
-    outputs: list[Any] = reply["outputs"]
-    return outputs
+    reply: dict[str, Any] = json.loads(line)
+    return reply

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .onnxruntime_cpu import OF_EVERY_PROVIDER, running
+
 NAME = "onnxruntime-openvino"
 PACKAGE = "onnxruntime-openvino"
 MODULE = "onnxruntime"
@@ -21,9 +23,7 @@ STRICT = {
         "different-numbers",
         "openvino makes one GRU cell of it that rounds otherwise and subtracts from 1 whatever stands there, or fails",
     ),
-    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
-    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
-    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
+    **OF_EVERY_PROVIDER,
     "operand of uint32 in uint64_data": (
         "unknown",
         "the provider takes some uint32 in uint64_data for 0; store it as raw_data, as minuend fix does",
@@ -66,25 +66,12 @@ PROVEN: dict[str, tuple[str, ...]] = {
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Build a session from an ONNX model and return what runs it; onnxruntime's own provider takes what is refused."""
-    import onnxruntime as ort
+    return running(_session(model), _read)
 
-    session = _session(model)
 
-    def run(inputs: list[Any]) -> list[Any]:
-        import numpy as np
-
-        feeds = {}
-        for name, dtype, shape, data in inputs:
-            if dtype == "bfloat16":  # NumPy has no such type; onnxruntime takes its bits where it takes it at all
-                bits = np.frombuffer(data, np.uint16).reshape(shape)
-                feeds[name] = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, 16)
-            else:
-                feeds[name] = ort.OrtValue.ortvalue_from_numpy(np.frombuffer(data, dtype).reshape(shape).copy())
-        names = [output.name for output in session.get_outputs()]
-        found = [value.numpy() for value in session.run_with_ort_values(names, feeds)]
-        return [(array.dtype.name, array.shape, array.tobytes()) for array in found]
-
-    return run
+def _read(value: Any) -> tuple[str, Any, bytes]:
+    array = value.numpy()
+    return array.dtype.name, array.shape, array.tobytes()
 
 
 @functools.lru_cache(maxsize=4)

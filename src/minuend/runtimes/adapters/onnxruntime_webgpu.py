@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .onnxruntime_cpu import OF_EVERY_PROVIDER, STRICT_SINCE, optimised  # noqa: F401 - rows of this adapter as well
+from .onnxruntime_node import folder, release_of, running
+
 NAME = "onnxruntime-webgpu"
 PACKAGE = "onnxruntime-web"
 INSTALL = "npm install onnxruntime-web"
@@ -22,27 +25,8 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
-STRICT = {
-    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
-    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
-    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
-    "output quantised": (
-        "different-numbers",
-        "onnxruntime quantises an output that is transposed and quantised besides; disable optimizations",
-    ),
-    "int8 moved": (
-        "not-implemented",
-        "from 1.27 and opset 21 on, onnxruntime refuses int8 dequantised, then moved; disable optimizations",
-    ),
-    "mask of attention": (
-        "unknown",
-        "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
-    ),
-}
+STRICT = {**OF_EVERY_PROVIDER, **optimised("disable optimizations")}
 """What it does not take of a model: the verdict, and why."""
-
-STRICT_SINCE = {"int8 moved": (1, 27)}
-"""The release from which on it does not take that."""
 
 BFLOAT16_OUT = False
 
@@ -115,19 +99,6 @@ for (;;) {
 """Fetches requests and answers each."""
 
 
-@functools.cache
-def _node() -> Any:
-    """The adjacent file, loaded by its path: a worker knows no package."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("onnxruntime_node", Path(__file__).with_name("onnxruntime_node.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _browser() -> str | None:
     import shutil
 
@@ -136,22 +107,12 @@ def _browser() -> str | None:
 
 def release() -> str | None:
     """The release of the npm package; ``None`` where there is no browser."""
-    found: str | None = _node().release_of(PACKAGE) if _browser() else None
-    return found
+    return release_of(PACKAGE) if _browser() else None
 
 
 def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[list[Any]], list[Any]]:
     """Build a session from an ONNX model in the browser and return what runs it."""
-    from base64 import b64decode, b64encode
-
-    page = _page()
-    page.query({"model": b64encode(model).decode()})
-
-    def run(inputs: list[Any]) -> list[Any]:
-        given = [[name, dtype, list(shape), b64encode(data).decode()] for name, dtype, shape, data in inputs]
-        return [(dtype, tuple(shape), b64decode(data)) for dtype, shape, data in page.query({"inputs": given})]
-
-    return run
+    return running(_page().query, model)
 
 
 @functools.cache
@@ -170,31 +131,27 @@ class _Page:
 
         self.requests: Any = queue.Queue()
         self.answers: Any = queue.Queue()
-        folder = _node().folder(PACKAGE) / "dist"
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, folder))
+        handler = _handler(self, Path(str(folder(PACKAGE)), "dist"))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/"
         command = ["sh", "-c", _SHELL, "sh", str(_browser()), *_OPTIONS, url]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
 
-    def query(self, request: dict[str, Any]) -> list[Any]:
+    def query(self, request: dict[str, Any]) -> dict[str, Any]:
         """Have the page answer a request."""
         import queue
 
         self.requests.put(request)
         while True:
             try:
-                reply = self.answers.get(timeout=1)
-                break
+                reply: dict[str, Any] = self.answers.get(timeout=1)
+                return reply
             except queue.Empty:
                 if self.process.poll() is not None:
                     _page.cache_clear()
                     raise RuntimeError(f"the process dies (status {self.process.returncode})") from None
-        if "refused" in reply:
-            raise RuntimeError(reply["refused"])
-        outputs: list[Any] = reply["outputs"]
-        return outputs
 
 
 def _handler(page: _Page, folder: Path) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .numpy_arrays import subtracting
+
 NAME = "tensorflow-cpu"
 PACKAGE = "tensorflow-cpu"
 MODULE = "tensorflow"
@@ -24,20 +26,6 @@ def prepare(head: dict[str, Any], model: bytes, weights: bytes) -> Callable[[lis
 
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    import ml_dtypes
-    import numpy as np
     import tensorflow as tf
 
-    def dtype_of(name: str) -> Any:
-        found = getattr(ml_dtypes, name, None) or getattr(np, name, None)
-        if found is None:
-            raise TypeError(f"TensorFlow has no type {name}")
-        return np.dtype(found)
-
-    def run(inputs: list[Any]) -> list[Any]:
-        arrays = [np.frombuffer(data, dtype_of(dtype)).reshape(shape) for _, dtype, shape, data in inputs]
-        tensors = [tf.constant(array) for array in arrays]
-        found = [tf.subtract(a, b).numpy() for a, b in zip(tensors[::2], tensors[1::2], strict=True)]
-        return [(np.asarray(array).dtype.name, np.shape(array), np.asarray(array).tobytes()) for array in found]
-
-    return run
+    return subtracting("TensorFlow has", lambda a, b: tf.subtract(tf.constant(a), tf.constant(b)).numpy())
