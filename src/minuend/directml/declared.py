@@ -18,6 +18,7 @@ from minuend.errors import SpecError, listed
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes import cases
+from minuend.runtimes.adapters.onnxruntime_cpu import OF_EVERY_PROVIDER
 from minuend.runtimes.answers import EVERY, OK, Answer
 from minuend.runtimes.table import NodeRow, nodes
 from minuend.runtimes.target import SILENT, Target, Unfit
@@ -42,13 +43,6 @@ _ONNXRUNTIME_RELEASES = ("1.24.4",)
 """Releases whose operator registration was read."""
 
 _ONNXRUNTIME_VERSIONS = ("7", "13", "14")
-
-_ONNXRUNTIME_STRICT = {
-    "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
-    "nodes of one name": ("not-implemented", "onnxruntime takes no two nodes of one name; rename one"),
-    "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
-}
-"""What onnxruntime does not take before it asks a provider."""
 
 
 def targets() -> Mapping[str, Callable[[], Target]]:
@@ -78,7 +72,7 @@ def _release(release: str) -> Target:
         declared=True,
         silent=_SILENT,
         source="onnxruntime's registration of Sub 7, 13 and 14 for its DirectML provider",
-        strict=_ONNXRUNTIME_STRICT,
+        strict=OF_EVERY_PROVIDER,
     )
 
 

@@ -146,8 +146,9 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))
-    if isinstance(deciding(finding.reasons), OpenSizesMeet):
-        return Choice("refuse", finding.reason, instead="give sizes that are equal one name in the model")
+    if isinstance(rule := deciding(finding.reasons), OpenSizesMeet):
+        cause, _, advice = rule.statement.partition("; ")
+        return Choice("refuse", finding.reason.replace(rule.statement, cause), instead=advice)
     tolerated = request.options.tolerate.of(finding.target).covers(finding)
     if tolerated is not None and not request.saturates:
         return Choice("leave", tolerated=tolerated)
