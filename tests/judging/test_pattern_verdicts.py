@@ -1941,3 +1941,66 @@ def test_parts_that_are_joined_again_are_the_whole(nodes):
     model = parse_model(f"{OF_900} <{stored}, int64[1] all = {{900}}> {{ m = Mul (x, s) {nodes} z = Sub (d, y) }}")
     (finding,) = check(model, "openvino-cpu", hint="f32").findings
     assert finding.verdict == PARTS[nodes]
+
+
+ATTENTION = {  # what lies between the two products, m being the first one and d what the second multiplies
+    "a value from a Softmax": "s = Softmax<axis = -1>(m) d = Sub(s, z)",
+    "a constant from a Softmax": "u = Clip(m) s = Softmax<axis = -1>(u) d = Sub(s, c)",
+    "one of two Softmaxes": "s = Softmax<axis = -1>(m) t = Softmax<axis = -1>(z) d = Sub(s, t)",
+    "from a Softmax that is written out": "e = Exp(m) n = ReduceSum<keepdims = 1>(e, last) s = Div(e, n) d = Sub(s, z)",
+    "a product of a Softmax": "s = Softmax<axis = -1>(m) p = Mul(c, s) d = Sub(p, z)",
+    "a product before": "p = Mul(m, z) o = Sub(p, z) d = Softmax<axis = -1>(o)",
+    "a product that is subtracted": "p = Mul(z, c) o = Sub(m, p) d = Softmax<axis = -1>(o)",
+}
+OPERATORS_APART = {
+    "a Softmax from a constant": "s = Softmax<axis = -1>(m) d = Sub(c, s)",
+    "no Softmax": "p = Mul(m, c) o = Sub(p, c) d = Sigmoid(o)",
+    "a Softmax that is read twice": "s = Softmax<axis = -1>(m) o = Sub(s, c) d = Add(o, s)",
+}
+
+
+def attention(body, batch="n"):
+    dims = f"{batch},8,16"
+    return f"""<ir_version: 8, opset_import: ["" : 17]>
+    g (float[{dims}] x, float[{dims}] k, float[{batch},8,8] z, float[{dims}] w) => (float[{dims}] y)
+    <float c = {{0.3}}, int64[1] last = {{-1}}> {{
+        r = Transpose<perm = [0, 2, 1]>(k) m = MatMul(x, r) {body}
+    }}"""
+
+
+@pytest.mark.parametrize("batch", ["2", "n"])
+@pytest.mark.parametrize("body", ATTENTION.values(), ids=ATTENTION)
+def test_attention_is_one_kernel_on_openvino_whether_shapes_are_open_or_not(body, batch):
+    """A Softmax ends with a product there, which is computed with what is subtracted from it, rounded once."""
+    assert verdicts(attention(body + " y = MatMul(d, w)", batch), OPENVINO, hint="f32") == ["different-numbers"]
+
+
+@pytest.mark.parametrize("body", OPERATORS_APART.values(), ids=OPERATORS_APART)
+def test_operators_of_open_shapes_are_computed_one_by_one_but_in_attention_on_openvino(body):
+    assert verdicts(attention(body + " y = MatMul(d, w)"), OPENVINO, hint="f32") == ["ok"]
+
+
+def test_fix_takes_a_softmax_and_what_is_subtracted_from_it_apart():
+    text = attention("s = Softmax<axis = -1>(m) d = Sub(s, z) y = MatMul(d, w)", "2")
+    fixed = fix(text, OPENVINO, hint="f32")
+    assert not fixed.refused
+    assert verdicts(fixed.model, OPENVINO, hint="f32") == ["ok"]
+
+
+def test_what_stands_behind_attention_is_computed_with_it_on_openvino():
+    body = "s = Softmax<axis = -1>(m) a = MatMul(s, w) p = Mul(a, x) d = Sub(p, k) y = Tanh(d)"
+    assert verdicts(attention(body), OPENVINO, hint="f32") == ["different-numbers"]
+
+
+def test_openvino_rounds_a_softmax_and_what_is_subtracted_from_it_once_in_attention():
+    """The second product multiplies by 1 alone, so that it hands on what it is given."""
+    head = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,8,16] x, float[n,16,8] k, float[n,8,8] z, float[n,8,8] w) => (float[n,8,8] y) {
+        m = MatMul(x, k) s = Softmax<axis = -1>(m) """
+    source = np.random.default_rng(0)
+    x, k, z = (source.standard_normal(shape).astype(np.float32) for shape in ((2, 8, 16), (2, 16, 8), (2, 8, 8)))
+    ones = np.broadcast_to(np.eye(8, dtype=np.float32), (2, 8, 8)).copy()
+    made = on_openvino(head + "y = MatMul(s, w) o = Abs(z) }", x, k, z, ones)
+    got = on_openvino(head + "d = Sub(s, z) y = MatMul(d, w) }", x, k, z, ones)
+    assert got.tobytes() != (made - z).tobytes()
+    np.testing.assert_allclose(got, made - z, atol=1e-6)

@@ -322,8 +322,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
     """What was measured of a match, or ``None``.
 
     Cases of open shapes have constants as large as a tensor. openvino fuses a product and a difference there, too, as
-    with known shapes, where both constants are vectors, or where the product is quantised as well. A shape that nothing
-    is known of can be known to a runtime.
+    with known shapes, where both constants are vectors, or where the product is quantised as well; and in attention. A
+    shape that nothing is known of can be known to a runtime.
     """
     if match.kernel:
         exact = hint == next(iter(quirks(target.runtime).hints), "") or not target.table.has_default
@@ -343,7 +343,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
         found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
     unknown = any(one.shape is None for one in node.operands)
-    if found is None or not occurrence.dynamic or not (quantised or shifted or unknown):
+    attended = occurrence.in_attention and quirks(target.runtime).crosses
+    if found is None or not occurrence.dynamic or not (quantised or shifted or unknown or attended):
         return found
     return _joined(found, target.table.find(match, node.a.dtype, False, hint))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from minuend.models.flow import Flow
+from minuend.models.flow import SHAPES, Flow
 
 CELL = "gated cell"
 """The kind of a node that is part of such a cell.
@@ -134,6 +134,85 @@ def _is_attention(flow: Flow, name: str) -> bool:
 
 
 _OF_SOFTMAX = _ELEMENTWISE | {"Softmax", "ReduceMax", "ReduceSum"}
+_PRODUCTS = frozenset(("Einsum", "Gemm", "MatMul"))
+_SOFTMAX = frozenset(("Softmax", "ReduceSum"))
+
+
+def is_in_attention(flow: Flow, index: int) -> bool:
+    """Return whether a node lies between the two products of attention, or behind them.
+
+    openvino computes all of it in one kernel, of open shapes as of known ones, where each value is read once and the
+    second product multiplies by no weights.
+
+    >>> steps = [("MatMul", ("q", "k"), ("m",)), ("Softmax", ("m",), ("p",)), ("Sub", ("p", "x"), ("d",)),
+    ...          ("MatMul", ("d", "v"), ("a",)), ("Sub", ("a", "x"), ("e",)), ("Sub", ("x", "k"), ("f",))]
+    >>> [is_in_attention(Flow(steps, ()), i) for i in (2, 4, 5)], is_in_attention(Flow(steps, ("v",)), 2)
+    ([True, True, False], False)
+    """
+    if _SOFTMAX.isdisjoint(flow.operators) or _PRODUCTS.isdisjoint(flow.operators):
+        return False
+    _, inputs, outputs = flow.steps[index]
+    ahead = list(_read_once(flow, outputs[0])) if outputs else []
+    behind = {i for name in inputs for i in _makers(flow, name, _OF_SOFTMAX)}
+    kinds = {flow.steps[i][0] for i in behind}
+    between = {flow.steps[i][0] for i in (*behind, *ahead)} & _SOFTMAX
+    if between and kinds & _PRODUCTS and any(_multiplies(flow, i) for i in ahead):
+        return True
+    return any(_is_second_product(flow, i) for name in inputs for i in _makers(flow, name, _ELEMENTWISE))
+
+
+def _multiplies(flow: Flow, index: int) -> bool:
+    """Whether a node is a product with something else than weights behind it."""
+    operator, inputs, _ = flow.steps[index]
+    return operator in _PRODUCTS and flow.folded.isdisjoint(inputs[1:2])
+
+
+def _is_second_product(flow: Flow, index: int) -> bool:
+    """Whether a node is a product of a Softmax of another product, with something else than weights behind it."""
+    if not _multiplies(flow, index):
+        return False
+    before = {flow.steps[i][0] for name in flow.steps[index][1] for i in _makers(flow, name, _OF_SOFTMAX)}
+    return bool(before & _SOFTMAX) and bool(before & _PRODUCTS)
+
+
+_OF_PARTS = ("ReduceMax", "ReduceSum")
+"""Operators that read what else is read in a Softmax that is written out."""
+
+
+def _is_read_once(flow: Flow, name: str) -> bool:
+    readers = [i for i in flow.readers_of(name) if flow.steps[i][0] not in _OF_PARTS]
+    return len(readers) + (name in flow.outputs) == 1
+
+
+def _makers(flow: Flow, name: str, through: Collection[str]) -> Iterator[int]:
+    """Yield the makers of a value that is read once, and of what some operators make it of, however it is moved."""
+    waiting, seen = [name], {name}
+    while waiting:
+        one = waiting.pop()
+        made = flow.maker_of(one)
+        if made is None or not _is_read_once(flow, one):
+            continue
+        operator, inputs, _ = flow.steps[made]
+        if operator not in SHAPES:
+            yield made
+        more = {each for each in inputs if each not in flow.folded} - seen if operator in (*through, *SHAPES) else set()
+        waiting += more
+        seen |= more
+
+
+def _read_once(flow: Flow, name: str) -> Iterator[int]:
+    """Yield what reads a value, up to a product, as long as each is read once."""
+    seen: set[str] = set()
+    while name not in seen and _is_read_once(flow, name):
+        seen.add(name)
+        index = next((i for i in flow.readers_of(name) if flow.steps[i][0] not in _OF_PARTS), None)
+        if index is None:
+            return
+        yield index
+        operator, _, outputs = flow.steps[index]
+        if operator not in (*_OF_SOFTMAX, *SHAPES) or not outputs:
+            return
+        name = outputs[0]
 
 
 def _behind(flow: Flow, name: str, through: Collection[str]) -> Iterator[int]:

@@ -42,6 +42,7 @@ class Occurrence:
         purpose: what it is there for, in words. notes: what else a reader should know of it.
         matches: the patterns around it in the graph.
         made_of_open: whether its operands are made of values of open shapes, whatever their own shapes are.
+        in_attention: whether it lies within attention, or behind it, which some runtimes compute in one kernel.
         in_body: whether it stands in the body of an If or a Loop, at whatever depth.
         zero_sign_lost: whether all that reads its result makes the same of both zeros.
         added: the stored numbers that nodes of its graph add, negated where they subtract them.
@@ -65,6 +66,7 @@ class Occurrence:
     notes: tuple[str, ...] = ()
     matches: tuple[Match, ...] = ()
     made_of_open: bool = False
+    in_attention: bool = False
     in_body: bool = False
     zero_sign_lost: bool = False
     added: frozenset[float] = frozenset()

@@ -21,6 +21,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, SparseTen
 from onnx.helper import get_attribute_value
 
 from minuend.errors import SpecError, Unsupported
+from minuend.models.cells import is_in_attention
 from minuend.models.flow import Flow
 from minuend.models.folding import FOLLOWED, computed
 from minuend.models.hazards import Hazards, kinds_of_model
@@ -150,6 +151,7 @@ def _analysed(
             purpose=purpose_of(flow, one.index),
             matches=matches(flow, one.index),
             made_of_open=flow.is_made_of_open(one.index),
+            in_attention=is_in_attention(flow, one.index),
             in_body=flow.in_body,
             zero_sign_lost=loses_zero_sign(flow, one.index),
             added=flow.added,

@@ -9,7 +9,15 @@ from dataclasses import replace
 from minuend.core.shapes import Dim, size, static
 from minuend.errors import SpecError, Unsupported
 from minuend.files.streaming.reading import Array
-from minuend.models.cells import BEHIND_ATTENTION, CELL, LAYERS, in_cells, is_behind_attention, is_behind_layers
+from minuend.models.cells import (
+    BEHIND_ATTENTION,
+    CELL,
+    LAYERS,
+    in_cells,
+    is_behind_attention,
+    is_behind_layers,
+    is_in_attention,
+)
 from minuend.models.flow import DECIDED, OF_SHAPES, Flow
 from minuend.models.folding import FOLLOWED, computed
 from minuend.models.hazards import INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE, INPUT_WITHOUT_TYPE
@@ -93,6 +101,7 @@ def occurrences(
                 purpose=purpose_of(flow, number),
                 matches=matches(seen, number),
                 made_of_open=sized.is_made_of_open(number),
+                in_attention=is_in_attention(seen, number),
                 in_body=flow.in_body,
                 zero_sign_lost=loses_zero_sign(seen, number),
                 added=flow.added,

@@ -15,7 +15,7 @@ from minuend.models.fusions import AS_ONE, as_written, fusions, types_of_one
 from minuend.models.matching.chains import of_chains
 from minuend.models.matching.connected import of_later
 from minuend.models.matching.dequantised import of_dequantised
-from minuend.models.matching.kernels import before_batch_normalisation, of_one_kernel
+from minuend.models.matching.kernels import before_batch_normalisation, behind_softmax, of_one_kernel
 from minuend.models.matching.makers import of_last_factors, of_makers, of_products
 from minuend.models.matching.match import ADJACENT, ENDS, WITHIN, Match
 from minuend.models.matching.quantised import of_averaged, of_grouped, of_quantised, of_reversed
@@ -64,6 +64,7 @@ def _matches(flow: Flow, index: int) -> tuple[Match, ...]:
         of_grouped,
         of_one_kernel,
         before_batch_normalisation,
+        behind_softmax,
     )
     parts = (of_makers, of_readers, of_narrow_results, of_unpacked) if both else every
     found = (one for seen, place in views for part in parts for one in part(seen, place))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from minuend.models.cells import is_in_attention
 from minuend.models.flow import SHAPES, Flow
 from minuend.models.matching.match import (
     ADJACENT,
@@ -111,6 +112,24 @@ def before_batch_normalisation(flow: Flow, index: int) -> Iterator[Match]:
                 own = judged_op(flow, index, [Const.ANY if one in flow.folded else X for one in operands])
                 yield Match(Op(ALL_PRODUCTS, (own,)), ADJACENT, ALL_PRODUCTS, kernel=ROUNDED_TWICE)
                 return
+
+
+def behind_softmax(flow: Flow, index: int) -> Iterator[Match]:
+    """What is subtracted from a Softmax in attention, or added to it: the Softmax ends with a product."""
+    operator, operands, _ = flow.steps[index]
+    for place, name in enumerate(operands if operator == "Add" else operands[:1]):
+        if flow.uses(name) == 1 and _is_softmax(flow, name) and is_in_attention(flow, index):
+            terms = next(other_operands(flow, index, "Softmax", place))
+            pattern = judged_op(flow, index, with_term(terms, place, Op("Softmax", (X,))))
+            yield Match(pattern, ADJACENT, "Softmax", kernel=ROUNDED_TWICE)
+
+
+def _is_softmax(flow: Flow, name: str) -> bool:
+    """Whether a value is made by a Softmax, as one operator or written out."""
+    if flow.maker(name) != "Div":
+        return flow.maker(name) == "Softmax"
+    above, below = flow.operands(name)[:2]
+    return flow.maker(below) == "ReduceSum" and flow.maker(above) == "Exp" and above in flow.operands(below)
 
 
 def _is_normalised_in_kernel(flow: Flow, name: str) -> bool:

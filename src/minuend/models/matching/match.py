@@ -55,7 +55,7 @@ REVERSED, FATAL = "reversed", "fatal"
 - SUMMED: of four axes or more it begins the sums of a depthwise convolution with the other operand.
 - BIAS_LAST: it adds the bias of a convolution in groups of few channels after the other operand.
 - ROUNDED_TWICE: between a convolution and a batch normalisation, it computes all three at once; elsewhere that product
-  and sum are rounded once, in one step.
+  and sum are rounded once, in one step, as is the product that a Softmax ends with in attention and the judged one.
 - NEGATED: a value less what was reduced, multiplied or normalised is a negated difference, with the other zero.
 - REVERSED: the same of a constant less a value, and of a value less an integer, in a graph that quantises.
 - CUT_OFF: in bfloat16, of what was reduced and a constant of one number or along one axis, it cuts the result off.
