@@ -2004,3 +2004,13 @@ def test_openvino_rounds_a_softmax_and_what_is_subtracted_from_it_once_in_attent
     got = on_openvino(head + "d = Sub(s, z) y = MatMul(d, w) }", x, k, z, ones)
     assert got.tobytes() != (made - z).tobytes()
     np.testing.assert_allclose(got, made - z, atol=1e-6)
+
+
+@pytest.mark.parametrize("dims", ["4,8", "n,8"])
+def test_what_cannot_be_minus_0_loses_no_sign_less_what_was_multiplied_on_openvino(dims):
+    """Of all pairs of zeros -0 and 0 alone have another result: squares less products, as in distances, are right."""
+    text = model("m = MatMul(x, w) y = Sub(%s, m)", "xb", dims).replace("<float c", "<float two = {2}, float c")
+    given = f"float[{dims}] x, float[8,8] w,"
+    for operand, verdict in (("b", "different-numbers"), ("q", "ok")):
+        body = (text % operand).replace("m = ", "q = Pow(b, two) m = ").replace(f"float[{dims}] x,", given)
+        assert verdicts(body, OPENVINO, hint="f32") == [verdict]

@@ -254,7 +254,7 @@ _OTHERWISE_ROUNDED = dict.fromkeys(("rounds", "ordinary"), _OTHER_NUMBERS)
 _OF_KERNELS = {
     MISPLACED: {EVERY: _OTHER_NUMBERS},
     REORDERED: _OTHERWISE_ROUNDED,
-    NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",))},
+    NEGATED: {"negative zero": Answer("different-numbers", severities=("sign-of-zero",), only=(-0.0, 0.0))},
     CUT_OFF: {"rounds": Answer("different-numbers", severities=("rounding",), ulps=1)},
     UNPACKED: {EVERY: _OTHER_NUMBERS},
     UNPACKED_LATE: {EVERY: _OTHER_NUMBERS},
