@@ -2014,3 +2014,16 @@ def test_what_cannot_be_minus_0_loses_no_sign_less_what_was_multiplied_on_openvi
     for operand, verdict in (("b", "different-numbers"), ("q", "ok")):
         body = (text % operand).replace("m = ", "q = Pow(b, two) m = ").replace(f"float[{dims}] x,", given)
         assert verdicts(body, OPENVINO, hint="f32") == [verdict]
+
+
+def test_what_is_spread_to_the_shape_of_a_constant_is_no_constant_on_openvino(tmp_path):
+    """Its size is stored and made of what is stored. A graph network was `ok`, of which 35 of 256 numbers differ."""
+    openvino = pytest.importorskip("openvino")
+    body = "s = Shape(v) b = Expand(x, s) p = Mul(b, b) q = Mul(z, z) y = Sub(p, q)"
+    ops = openvino.opset13
+    x, z = (ops.parameter([64, 8], np.float32, name=name) for name in "xz")
+    spread = ops.broadcast(x, ops.shape_of(ops.constant(np.ones((64, 8), np.float32))))
+    whole = ops.subtract(ops.multiply(spread, spread), ops.multiply(z, z))
+    openvino.save_model(openvino.Model([whole], [x, z]), tmp_path / "m.xml", compress_to_fp16=False)
+    for given in (tmp_path / "m.xml", model(body, "xz")):
+        assert verdicts(given, OPENVINO, hint="f32") == ["different-numbers"]

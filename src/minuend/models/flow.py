@@ -116,9 +116,9 @@ class Flow:
         ready = [i for i, open_ in waiting.items() if not open_ and self.steps[i][1]]
         while ready:
             operator, _, outputs = self.steps[ready.pop()]
-            for name in (
-                () if operator == "DequantizeLinear" else (one for one in outputs if one not in self.made_later)
-            ):
+            for name in () if operator == "DequantizeLinear" else outputs:
+                if name in self.made_later or name in known:  # sizes of a stored value are stored already
+                    continue
                 known.add(name)
                 for i in self._readers.get(name, ()):
                     waiting[i] -= 1
