@@ -2027,3 +2027,33 @@ def test_what_is_spread_to_the_shape_of_a_constant_is_no_constant_on_openvino(tm
     openvino.save_model(openvino.Model([whole], [x, z]), tmp_path / "m.xml", compress_to_fp16=False)
     for given in (tmp_path / "m.xml", model(body, "xz")):
         assert verdicts(given, OPENVINO, hint="f32") == ["different-numbers"]
+
+
+POWERS = {
+    "m = Mul (y, half) z = Sub (x, m)": "subnormal: 4e-45 - Mul(4e-45, 0.5): got 3e-45, expected 1e-45",
+    "m = Div (y, four) z = Sub (m, x)": "subnormal: Div(8e-45, 4.0) - 4e-45: got -3e-45, expected -1e-45",
+    "m = Mul (y, four) z = Sub (x, m)": "edge: inf - Mul(3.4028235e+38, 256.0): got inf, expected nan",
+    "c = Clip (y, none, four) m = Mul (c, four) z = Sub (x, m)": "None: None",
+    "c = Sigmoid (y) m = Div (c, half) z = Sub (x, m)": "None: None",
+}
+
+
+@pytest.mark.parametrize("nodes", POWERS)
+def test_a_product_with_a_power_of_two_differs_where_it_is_not_exact(nodes):
+    stored = "float half = {0.5}, float four = {4}, float none = {0}"
+    (finding,) = check(
+        parse_model(f"{OF_900} <{stored}> {{ {nodes} }}"), "openvino-cpu", hint="f32", tolerate=()
+    ).findings
+    assert f"{finding.severity}: {finding.witness}" == POWERS[nodes]
+
+
+@pytest.mark.parametrize(("factor", "numbers"), [(0.5, (4e-45, 4e-45)), (4.0, (3.4028235e38, 1e38))])
+def test_openvino_rounds_a_product_with_a_power_of_two_once_with_what_it_is_taken_from(factor, numbers):
+    openvino = pytest.importorskip("openvino")
+    model = parse_model(f"{OF_900} <float k = {{{factor}}}> {{ m = Mul (y, k) z = Sub (x, m) }}").SerializeToString()
+    x, y = (np.full(900, one, np.float32) for one in numbers)
+    core = openvino.Core()
+    compiled = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    (got,) = compiled({"x": x, "y": y}).values()
+    with np.errstate(all="ignore"):
+        assert (got != x - y * np.float32(factor)).all()

@@ -23,6 +23,7 @@ _POSITIVE = ("ReduceL1", "ReduceL2", "ReduceSumSquare")
 _OF_ONE_AND_NEUTRAL = ("ReduceSum", "ReduceProd", *_POSITIVE)
 """Operators that make a number of itself, or of its square, and of others that change nothing."""
 
+_FLOAT32 = TYPES["float32"]
 _BFLOAT16 = TYPES["bfloat16"]
 _BITS = 8
 """The digits of a number of bfloat16."""
@@ -58,6 +59,30 @@ def of_factor(pattern: Pattern) -> Witness | None:
         return None
     numbers = [number for one in pattern.operands for number in ((1.0, 1.0) if isinstance(one, Op) else (-_NUMBER,))]
     return _witness(pattern, numbers, 0.0, -0.0)
+
+
+def of_subnormal_product(pattern: Pattern, factor: float) -> Witness | None:
+    """Return what shows that a product with a power of two, which is subnormal, is not rounded before it is subtracted.
+
+    Args:
+        pattern: of a product, or a quotient, and a value. factor: the power; of a quotient, what is divided by.
+
+    >>> from minuend.models.patterns import Const, less
+    >>> str(of_subnormal_product(less(X, Op("Mul", (X, Const.POWER))), 0.5))
+    '4e-45 - Mul(4e-45, 0.5): got 3e-45, expected 1e-45'
+    >>> str(of_subnormal_product(less(Op("Div", (X, Const.POWER)), X), 4.0))
+    'Div(8e-45, 4.0) - 4e-45: got -3e-45, expected -1e-45'
+    """
+    if not isinstance(pattern, Op) or pattern.operator != SUBTRACT.onnx or X not in pattern.operands:
+        return None
+    made = next(one for one in pattern.operands if isinstance(one, Op))
+    multiplied = 3 * 2.0**-150 / (factor if made.operator == "Mul" else 1 / factor)
+    inner = [multiplied if one == X else factor for one in made.operands]
+    operands = [number for one in pattern.operands for number in ([3 * 2.0**-149] if one == X else inner)]
+    sign = 1 if pattern.operands[0] == X else -1
+    shown = [values.number(_FLOAT32, codes.encode(_FLOAT32, Fraction(one))) for one in operands]
+    got, expected = (values.number(_FLOAT32, codes.encode(_FLOAT32, Fraction(sign * n * 2.0**-149))) for n in (2, 1))
+    return _witness(pattern, shown, got, expected)
 
 
 def of_cut_off(pattern: Pattern, constants: Iterable[float]) -> Witness | None:
