@@ -540,7 +540,7 @@ def _compare(d: Draft) -> None:
 
 def _sum_up(d: Draft) -> None:
     x = d.any()
-    if x.shape and x.dtype not in ("int8", "uint8"):
+    if x.shape and x.dtype not in ("int8", "uint8", *(("float16",) if d.opset < 14 else ())):
         d.pure = False
         d.node("CumSum", [x, d.store(np.array(len(x.shape) - 1, np.int64), fold=False)])
 

@@ -404,3 +404,33 @@ def test_a_normalisation_that_one_number_scales_is_unknown_on_mnn(end: str, beyo
     assert not isinstance(answer, Refused)
     got, wanted = answer[0].codes.view(np.float32).reshape(x.shape), np.asarray(mn.run(made, {"x": x})["y"])
     assert np.allclose(got, wanted, rtol=1e-3, atol=1e-3) is not beyond
+
+
+QUANTISED_BESIDES = {
+    "d = Sub (x, y) q = QuantizeLinear (d, s, z) e = Neg (d)": True,
+    "d = Sub (x, y) q = QuantizeLinear (d, s, z) e = Neg (x)": False,
+    "d = Sub (x, y) q = QuantizeLinear (x, s, z) e = Neg (x)": False,
+    "m = Mul (x, y) d = Sub (m, x) q = QuantizeLinear (m, s, z) e = Neg (d)": True,
+}
+
+
+@pytest.mark.parametrize("nodes", QUANTISED_BESIDES)
+def test_what_is_quantised_and_read_besides_is_unknown_on_mnn(nodes: str) -> None:
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[64] x, float[64] y) => (uint8[64] q, float[64] e)'
+    model = parser.parse_model(f"{head} <float s = {{0.02}}, uint8 z = {{7}}> {{ {nodes} }}")
+    (finding,) = mn.check(model, "mnn").findings
+    assert (finding.verdict == "unknown") is QUANTISED_BESIDES[nodes]
+
+
+def test_mnn_still_gives_the_memory_of_what_it_quantises_to_others() -> None:
+    pytest.importorskip("MNN")
+    stored = f"float s = {{0.02}}, uint8 z = {{7}}, float[64] k = {{{','.join(['1.5'] * 64)}}}"
+    made = "m = Add (x, y) d = Sub (m, x) q = QuantizeLinear (d, s, z) e = Div (d, m) c = Sub (k, d) t = Transpose (c)"
+    text = f"(float[64] x, float[64] y) => (uint8[64] q, float[64] e, float[64] t, float[64] n) <{stored}>"
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g {text} {{ {made} n = Neg (d) }}')
+    x, y = np.random.default_rng(1).normal(size=(2, 64)).astype(np.float32)
+    with Runtime("mnn") as runtime:
+        given = [(name, of_numpy(one.dtype), one.view(np.uint32)) for name, one in (("x", x), ("y", y))]
+        answer = runtime.query("onnx", model.SerializeToString(), b"", given, "")
+    # It dies, or hands other numbers out.
+    assert isinstance(answer, Refused) or (answer[3].codes.view(np.float32) != (x + y) - x).all()

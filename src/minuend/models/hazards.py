@@ -14,6 +14,7 @@ scale of one element        a normalisation is scaled by one number
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
                             and dequantised behind it
+quantised value read besides  the model quantises what a node makes, and something else reads that, too
 input in 16 bits            the model quantises an input to 16 bits, and an output is what this is converted back to
 normalisation …             the model converts what it normalises, or the quotient, and scales that in another type,
                             ``of two types`` or ``of float16 and another type`` (from opset 17 on), or ``of float16,
@@ -50,6 +51,7 @@ MOVED_INT8 = "int8 moved"
 INPUT_IN_16_BITS = "input in 16 bits"
 INPUT_WITHOUT_SHAPE, INPUT_WITHOUT_TYPE = (f"input without {one}" for one in ("shape", "type"))
 QUANTISED_OUTPUT = "output quantised"
+READ_BESIDES = "quantised value read besides"
 SCALE = "scale of one element"
 TWO_TYPES, WITH_FLOAT16, OF_FLOAT16 = (
     f"normalisation of {one}" for one in ("two types", "float16 and another type", "float16, converted")
@@ -61,7 +63,7 @@ OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "
 
 KINDS = frozenset((
     JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE,
-    INPUT_WITHOUT_TYPE, QUANTISED_OUTPUT, SCALE,
+    INPUT_WITHOUT_TYPE, QUANTISED_OUTPUT, READ_BESIDES, SCALE,
     BEHIND_ATTENTION, MASK, CELL, LAYERS, TWO_TYPES, WITH_FLOAT16, OF_FLOAT16, AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16,
     OVER_OTHERS,
     *OTHER_PARAMETERS.values(),
@@ -248,9 +250,17 @@ def kinds_of_model(flows: Collection[Flow], opset: int) -> Iterator[str]:
         yield INPUT_IN_16_BITS
     if opset > 20 and moves_int8(flows):
         yield MOVED_INT8
+    if any(map(_reads_besides, flows)):
+        yield READ_BESIDES
     for flow in flows:
         for _, kinds in _normalisations(flow, opset):
             yield from _NOT_LOADED.intersection(kinds)
+
+
+def _reads_besides(flow: Flow) -> bool:
+    """Whether something else reads a value that a node makes and another one quantises."""
+    values = (inputs[0] for operator, inputs, _ in flow.steps if operator == "QuantizeLinear" and inputs)
+    return any(flow.maker_of(one) is not None and len(flow.readers_of(one)) > 1 for one in values)
 
 
 _NOT_LOADED = frozenset((TWO_TYPES, WITH_FLOAT16, OF_FLOAT16))

@@ -28,6 +28,10 @@ STRICT = {
         "MNN takes it for a LayerNormalization, and reads beyond a scale without an element for each of the last axis",
     ),
     "Scan": ("not-implemented", "MNN's converter has no Scan"),
+    "quantised value read besides": (
+        "unknown",
+        "MNN gives the memory of a value that it quantises to others, though something else still reads it",
+    ),
     "dequantised value": (
         "unknown",
         "MNN does not load some models that dequantise more than constants, or dies of them; which was not measured",
