@@ -20,10 +20,17 @@ from minuend import check, fix
 from minuend.child import limited
 from minuend.core.elements import TYPES
 from minuend.errors import SpecError
+from minuend.judging import node_verdicts
 from minuend.models.patterns import Const, Op, X, less
 from minuend.runtimes import targets
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reasons import ConstantsMixedUp, PatternNotMeasured, PatternsNotMeasured, PrecisionLower
+from minuend.runtimes.reasons import (
+    ConstantsMixedUp,
+    NotMeasured,
+    PatternNotMeasured,
+    PatternsNotMeasured,
+    PrecisionLower,
+)
 from minuend.runtimes.running import Refused, Runtime
 from minuend.runtimes.severity import UNKNOWN, rank
 
@@ -2057,3 +2064,16 @@ def test_openvino_rounds_a_product_with_a_power_of_two_once_with_what_it_is_take
     (got,) = compiled({"x": x, "y": y}).values()
     with np.errstate(all="ignore"):
         assert (got != x - y * np.float32(factor)).all()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_node_that_was_not_measured_is_not_tolerated_for_a_sign_of_zero_around_it(monkeypatch, known):
+    def unmeasured(occurrence, node, target, *_):
+        return node_verdicts._finding(occurrence, target, "unknown", NotMeasured(target.name))
+
+    if not known:
+        monkeypatch.setattr(node_verdicts, "_measured", unmeasured)
+    text = f"{SOFTMAX_SHIFT % ', float[2,3] d'} {{ m = ReduceMax <axes = [1]> (x) d = Sub (x, m) z = Exp (d) }}"
+    (finding,) = check(parse_model(text), "openvino-cpu", hint="f32", tolerate="sign-of-zero").findings
+    assert finding.verdict == "different-numbers"
+    assert (finding.tolerated is not None) is known
