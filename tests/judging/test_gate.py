@@ -924,7 +924,7 @@ def test_a_file_says_what_is_tolerated_and_the_command_line_counts_before_it(
     assert report(capfd, f"float.onnxtxt --target iree {given}")[0] == counts
 
 
-@pytest.mark.parametrize("body", ["s = Sub(a, b) c = Atan(s)", "s = Mul(a, b) c = Sub(s, b)"])
+@pytest.mark.parametrize("body", ["s = Sub(a, b) c = Atan(s)", "s = Atan(a) c = Sub(s, b)"])
 def test_what_is_around_a_node_and_not_known_to_be_fine_is_not_tolerated(body: str) -> None:
     (alone,) = mn.check(text("c = Sub(a, b)", "float"), "iree", tolerate="subnormal")
     (inside,) = mn.check(text(body, "float"), "iree", tolerate="subnormal")

@@ -29,7 +29,7 @@ ONNX = (
     "tvm",
 )
 WITH_PATTERNS = ("mnn", "onnxruntime-node", "onnxruntime-openvino", "onnxruntime-web", "opencv-dnn", "tract")
-WITH_SOME = ("tvm",)  # of the type that is judged below: in open dims, and not between nodes
+WITH_SOME = ("iree", "tvm")  # of the type that is judged below: in open dims, and not between nodes
 ARRAYS = ("jax-cpu", "litert", "litert-kernels", "litert-quantised", "tensorflow-cpu")
 
 WRAPS = (
