@@ -179,6 +179,11 @@ def ranges_of(text: str, *names: str) -> list[str]:
         ("y = Shape (x)", "3..224 (Shape)"),
         ("y = Size (x)", "150528 (Size)"),
         ("y = Shape (s)", "0..1073741823 (Shape)"),
+        ("c = Cast <to = 1> (x)\ny = ReduceMean (c)", "0..517.96875 (ReduceMean)"),  # twice as much at most
+        ("y = ReduceMean (f)", "-inf..inf (ReduceMean)"),
+        ("c = Relu (f)\nd = Neg (c)\ny = Exp (d)", "0..1.015625 (Exp)"),
+        ("c = Sigmoid (f)\ny = Exp (c)", "0.984375..2.80423069 (Exp)"),
+        ("c = Sigmoid (f)\ny = Log (c)", "-inf..0.0157464407 (Log)"),
         ("k = Constant <value_int = 16> ()\ny = Mod (i, k)", "0..15 (Mod)"),
         ("k = Constant <value_int = 16> ()\ny = Mod <fmod = 1> (i, k)", "-15..15 (Mod)"),
         ("k = Constant <value_int = 255> ()\ny = BitwiseAnd (i, k)", "0..255 (BitwiseAnd)"),

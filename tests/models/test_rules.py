@@ -62,7 +62,15 @@ CASES: Mapping[str, Made] = {
     "ReduceProd of bounded": Made("k = Shape (x)\nl = Add (k, k)\ny = ReduceProd (l)"),
     "ReduceMax": Made(AXIS + "y = ReduceMax (x, a1)", dtypes=("int64", "float32")),
     "ReduceMin": Made(AXIS + "y = ReduceMin (x, a1)", dtypes=("int64", "float32")),
-    "ReduceMean": Made(AXIS + "y = ReduceMean (x, a1)", dtypes=("int32", "float32")),
+    "ReduceMean": Made(
+        AXIS + "y = ReduceMean (x, a1)\nv = ReduceMean (x)", ("y", "v"), ("int32", "float32", "float64")
+    ),
+    "ReduceMean of what is not below 0": Made("c = Abs (x)\ny = ReduceMean (c)\nv = Sub (c, y)", ("y", "v"), FLOATS),
+    "Exp": Made("y = Exp (x)\nj = Neg (x)\nv = Exp (j)\nc = Abs (j)\nd = Neg (c)\nu = Exp (d)",
+                ("y", "v", "u"), FLOATS),
+    "Log": Made("y = Log (x)\nk = Constant <value = T {2}> ()\nc = Max (x, k)\nv = Log (c)\nd = Exp (x)\nu = Log (d)",
+                ("y", "v", "u"), FLOATS),
+    "Sqrt": Made("y = Sqrt (x)\nk = Constant <value = T {2}> ()\nc = Max (x, k)\nv = Sqrt (c)", ("y", "v"), FLOATS),
     "NonZero": Made("y = NonZero (x)"),
     "ArgMax": Made("y = ArgMax <axis = -1> (x)", dtypes=("float32", "int32")),
     "ArgMin": Made("y = ArgMin <axis = 0> (w)", dtypes=("float32",)),

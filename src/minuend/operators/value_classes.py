@@ -186,7 +186,12 @@ def _may_round(o: OperandExtents) -> bool:
     f = o.element.format
     if f is None or o.element.bits < 16:
         return True
-    return not (_hands_on(o) or _exact_below(o, f.mantissa + 1))
+    return not (_hands_on(o) or _exact_below(o, f.mantissa + 1) or _stays_small(o))
+
+
+def _stays_small(o: OperandExtents) -> bool:
+    """Whether a sum is never larger than an operand: then it has no digit that the operands lack (Sterbenz's lemma)."""
+    return bool(o.operator.directions) and max(map(abs, o.results)) <= min(map(_smallest, o.extents))
 
 
 def _exact_below(o: OperandExtents, bits: int) -> bool:

@@ -19,6 +19,7 @@ from minuend.core.shapes import Dim, Shape, bounds
 from minuend.models.flow import DRAWN
 from minuend.models.ranges import interval as ranges
 from minuend.models.ranges.interval import DIMS, INFINITY, MOST_DIM, Number, Range, full, join, outward, within
+from minuend.operators.value_classes import least_normal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,9 +341,46 @@ def _within(low: float, high: float, of_infinity: bool = False, whole: bool = Fa
     return rule
 
 
-@_of(1, floats=True)
-def _sqrt(x: Range) -> Range:
-    return within(x.dtype, 0, INFINITY, (x,), nan=x.nan or x.lo < 0, negative_zero=x.negative_zero)
+_SLACK = 2.0**-6
+"""How far off a function may be that runtimes approximate, as a share of its value; and its operand, in bfloat16."""
+
+
+def _increasing(function: Callable[[float], float], start: float = -INFINITY) -> Rule:
+    """A float function that increases from ``start`` on, and is NaN below it: its values at the ends are the bounds."""
+
+    @_of(1, floats=True)
+    def rule(x: Range) -> Range:
+        lo, hi = (
+            _further(function(max(_further(float(end), sign), start)), sign) for end, sign in ((x.lo, -1), (x.hi, 1))
+        )
+        if 0 < lo < least_normal(TYPES[str(x.dtype)]):
+            lo = 0.0  # subnormal numbers become 0 on some processors
+        lo, hi = outward(str(x.dtype), lo, hi)
+        zero = lo < 0 or (function is math.sqrt and x.negative_zero)
+        return within(x.dtype, lo, hi, (x,), nan=x.nan or x.lo < start, negative_zero=zero)
+
+    return rule
+
+
+def _further(value: float, sign: int) -> float:
+    """A bound, and what a runtime may be off."""
+    return value + sign * abs(value) * _SLACK if math.isfinite(value) else value
+
+
+def _exp(value: float) -> float:
+    return INFINITY if value > _MOST_EXPONENT else math.exp(value)
+
+
+_MOST_EXPONENT = 709.0
+"""Of e, as a float64."""
+
+
+def _log(value: float) -> float:
+    return -INFINITY if value <= 0 else math.log(value)
+
+
+def _softplus(value: float) -> float:
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))
 
 
 @_of(1, floats=False)
@@ -481,7 +519,7 @@ def _reduce_extreme(end: str) -> Rule:
 def _reduce_sum(step: Step) -> Range:
     x = step.operand(0)
     if x.dtype is None or x.is_float:
-        return _signed_sum(x) if x.dtype else x
+        return _sum_of_floats(x, _axes(step)) if x.dtype else x
     axes = _axes(step)
     return Range(None) if axes is None else _sum_of(x, *_product(axes)[1:])
 
@@ -495,7 +533,7 @@ def _cumulative_sum(step: Step) -> Range:
     """Each element is the sum of at most one axis of the operand."""
     x = step.operand(0)
     if x.dtype is None or x.is_float:
-        return _signed_sum(x) if x.dtype else x
+        return _sum_of_floats(x, None) if x.dtype else x
     _, highs, assumed = _sizes(_axes(step) or (None,))
     return _sum_of(x, max(highs), assumed)
 
@@ -516,18 +554,37 @@ def _magnitudes(step: Step) -> Range:
     return _reduce_sum(replace(step, inputs=[x, *step.inputs[1:]]))
 
 
-def _signed_sum(x: Range, empty_nan: bool = False) -> Range:
-    """A sum of floats in any order: rounding hides all but the sign."""
-    nan = x.nan or (x.lo == -INFINITY and x.hi == INFINITY) or (x.lo < 0 and x.hi > 0) or empty_nan
-    lo, hi = (0.0 if x.lo >= 0 else -INFINITY), (0.0 if x.hi <= 0 else INFINITY)
-    return Range(x.dtype, lo, hi, nan, x.negative_zero or x.lo < 0, False)
+_MOST_ELEMENTS = 2**46
+"""More than any memory holds."""
+
+
+def _most(dims: Sequence[Dim] | None) -> int:
+    """The most elements that some dims can have together, in a memory."""
+    known = [dim for dim in dims or () if isinstance(dim, int)]
+    return max(math.prod(known), 1) if dims is not None and len(known) == len(dims) else _MOST_ELEMENTS
+
+
+def _sum_of_floats(x: Range, axes: Sequence[Dim] | None, *, is_mean: bool = False) -> Range:
+    """A sum of floats, or their mean, in any order and any number of digits.
+
+    To add a number moves a rounded sum by up to twice that number: the sum as it was is as near as the number is large.
+    """
+    dtype, largest = str(x.dtype), 2 * max(abs(x.lo), abs(x.hi))
+    bound = outward(dtype, 0.0, _further(float(largest) * _most(axes), 1))[1]
+    nan = x.nan or (math.isinf(bound) and x.lo < 0 and x.hi > 0)  # of an infinity of either sign
+    if is_mean and math.isfinite(bound):
+        bound = outward(dtype, 0.0, _further(float(largest), 1))[1]
+    lo, hi = (0.0 if x.lo >= 0 else -bound), (0.0 if x.hi <= 0 else bound)
+    return within(dtype, lo, hi, (x,), nan=nan, negative_zero=x.negative_zero or x.lo < 0)
 
 
 def _reduce_mean(step: Step) -> Range:
     x = step.operand(0)
     count = _count(step.shape(0))
     if x.is_float:
-        return _signed_sum(x, empty_nan=True)
+        found = _sum_of_floats(x, step.shape(0), is_mean=True)
+        has_some = all(isinstance(dim, int) and dim > 0 for dim in step.shape(0) or (None,))
+        return found if has_some else replace(found, nan=True)  # the mean of no numbers
     if x.dtype is None or count is None:
         return Range(None)
     fits = within(x.dtype, min(0, x.lo * count), max(0, x.hi * count)) != full(x.dtype)
@@ -577,11 +634,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Div": _of(2)(ranges.divide),
         "Dropout": _dropout,
         "Erf": _within(-1, 1),
-        "Exp": _within(0, INFINITY),
+        "Exp": _increasing(_exp),
         "EyeLike": lambda step: within(step.dtype() or step.operand(0).dtype, 0, 1, integral=True),
         "Floor": _rounding(math.floor),
         "HardSigmoid": _within(0, 1, of_infinity=True),
         "Hardmax": _within(0, 1, whole=True),
+        "Log": _increasing(_log, start=0.0),
         "Max": _extreme(max),
         "Min": _extreme(min),
         "Mod": _mod,
@@ -612,10 +670,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Sin": _within(-1, 1, of_infinity=True),
         "Size": _size,
         "Softmax": _within(0, 1, of_infinity=True),
-        "Softplus": _within(0, INFINITY),
+        "Softplus": _increasing(_softplus),
         "Softsign": _within(-1, 1, of_infinity=True),
         "Split": lambda step: [step.operand(0)] * len(step.outputs),
-        "Sqrt": _sqrt,
+        "Sqrt": _increasing(math.sqrt, start=0.0),
         "Sub": _subtract,
         "Sum": _sum,
         "Tanh": _within(-1, 1),
