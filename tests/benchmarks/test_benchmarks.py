@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from instruction_sets import NEWER_THAN_AVX2
 
 import minuend as mn
 from minuend.arrays.functions import POLICIES
@@ -267,7 +268,7 @@ def test_minuend_is_right_in_every_kind_of_cell():
 
 
 # OpenVINO saturates 8-bit integers and computes 64-bit types in 32 bits: it is timed there and marked.
-WRONG = {"openvino": {"int8", "uint8", "int64", "uint64", "float64"}}
+WRONG = {"openvino": {"int8", "uint8", "int64", "uint64", "float64", *(() if NEWER_THAN_AVX2 else ("bfloat16",))}}
 REFUSALS = {
     "numpy": set(),
     "torch": {"no negative strides", *(f"no arithmetic in uint{bits}" for bits in (16, 32, 64))},

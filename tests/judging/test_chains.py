@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from instruction_sets import NEWER_THAN_AVX2
 
 import minuend as mn
 from minuend import check
@@ -88,6 +89,7 @@ def test_negations_and_exact_products_join_the_bias_that_an_operator_ends_with(
         (1000, 16, "n = MatMul(x, w) m = Neg(n) y = Sub(m, k)", True),
         (24, 16, "n = MatMul(x, w) y = Sub(n, z)", False),
         (24, 16, "n = MatMul(x, w) m = Relu(n) y = Sub(m, k)", False),
+        (1024, 16, "n = MatMul(x, w) y = Sub(n, k)", True),
         (32, 16, "n = MatMul(x, w) y = Sub(n, k)", False),
         (8, 16, "n = MatMul(x, w) y = Sub(n, k)", False),
     ],
@@ -112,7 +114,8 @@ def test_a_number_goes_into_the_sums_of_a_product_whose_rows_leave_a_rest_on_ope
     assert verdict(protos[0]) == ("different-numbers" if different else "ok")
     assert verdict(protos[0], ONNXRUNTIME) == "ok"
     x = source.standard_normal((6, rows)).astype(np.float32)
-    assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
+    if not different or (rows != 1024) == NEWER_THAN_AVX2:  # blocks are those of AVX2; the rest, of registers of 16
+        assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
 
 
 @pytest.mark.parametrize(
@@ -189,10 +192,12 @@ def test_what_was_reduced_less_a_constant_is_cut_off_in_bfloat16_on_openvino(
     protos = [onnx.parser.parse_model(text), isolated(text)]
     for one in protos:
         one.graph.initializer.append(kept)
+    if different or element != "bfloat16":  # which is cut off in any case up to AVX2
+        assert verdict(protos[0]) == ("different-numbers" if element == "bfloat16" else "ok")
     different = different and element == "bfloat16"
-    assert verdict(protos[0]) == ("different-numbers" if different else "ok")
     x = (20 * np.random.default_rng(0).standard_normal(dims)).astype(memory)
-    assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
+    if NEWER_THAN_AVX2:
+        assert np.array_equal(*(numbers(openvino, one, x) for one in protos)) is not different
 
 
 @pytest.mark.parametrize(

@@ -179,19 +179,14 @@ def test_openvino_gives_what_follows_from_other_operands(dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("constant", "verdict"),
-    [
-        ([0.3, -2.0], "ok"),
-        ([2.0**-117, 1], "ok"),
-        ([2.0**-118, 1], "different-numbers"),
-        ([0.3, 0], "different-numbers"),
-    ],
+    ("constant", "hidden"),
+    [([0.3, -2.0], True), ([2.0**-117, 1], True), ([2.0**-118, 1], False), ([0.3, 0], False)],
 )
-def test_a_constant_far_from_0_hides_what_is_made_of_subnormal_numbers(constant: list[float], verdict: str) -> None:
+def test_a_constant_far_from_0_hides_what_is_made_of_subnormal_numbers(constant: list[float], hidden: bool) -> None:
     """openvino makes 0 of subnormal bfloat16; all numbers of the type were run with 0.3, 1, 4, 2e-100 and 1e-30."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     (finding,) = check(subtraction("bfloat16", None, np.array([*constant, 1], bfloat16)), OPENVINO).findings
-    assert finding.verdict == verdict
+    assert ({one.severity for one in finding.deviations} <= {"rounding"}) is hidden  # it is cut off up to AVX2
 
 
 def test_measured_results_that_no_known_way_gives_leave_the_witness_open() -> None:

@@ -339,10 +339,10 @@ def test_float_deviations_are_refused_in_one_line_and_can_be_accepted():
     (refusal,) = fix(model, OPENVINO, run=False).refused
     assert refusal.others == ("graph.node[1]", "graph.node[2]")
     assert refusal.instead == (
-        "take these numbers as they come (--accept negative-zero,subnormal), or run the model where the contract is "
-        "kept"
+        "take these numbers as they come (--accept negative-zero,subnormal,rounds), or run the model where the "
+        "contract is kept"
     )
-    for accept in (["negative-zero", "subnormal"], ["floats"]):
+    for accept in (["negative-zero", "subnormal", "rounds"], ["floats"]):
         fixed = fix(model, OPENVINO, accept=accept, run=False)
         assert (fixed.refused, fixed.untouched) == ((), 3)
 
@@ -690,7 +690,7 @@ def test_classes_are_accepted_on_the_command_line(tmp_path, capfd):
     path, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
     onnx.save(onnx.parser.parse_model(text("(bfloat16[5] b) => (bfloat16[5] d)", "d = Sub(b, b)")), path)
     status, told, _ = run(
-        capfd, "fix", str(path), "--target", OPENVINO, "-o", str(out), "--accept", "negative-zero,subnormal"
+        capfd, "fix", str(path), "--target", OPENVINO, "-o", str(out), "--accept", "negative-zero,subnormal,rounds"
     )
     assert (status, told.splitlines()[0]) == (0, f"~ nothing to fix for {OPENVINO}: its subtraction is right as it is")
     assert [node.op_type for node in onnx.load(out).graph.node] == ["Sub"]

@@ -27,11 +27,27 @@ def with_cpus(target: Target, cpu: str, *of_patterns: str) -> Target:
 def test_what_was_measured_on_one_processor_is_known_of_that_alone() -> None:
     found = other_processors.on(TRACT, "avx512_bf16")
     assert (found.table, found.cpu, found.only_up_to) == (TRACT.table, TRACT.cpu, "avx512_bf16")
-    for last in set(INSTRUCTION_SETS) - {"avx512_bf16"}:
+    assert other_processors.on(TRACT, "avx2").cpu == "AMD EPYC, avx2"
+    for last in set(INSTRUCTION_SETS) - {"avx2", "avx512_bf16"}:
         (finding,) = check(MODEL.replace("TYPE", "float"), "tract", cpu=last).findings
         assert (finding.verdict, finding.code) == ("unknown", "processor-not-measured")
         assert finding.measured == {"release": TRACT.release, "date": "", "cpu": ""}
     assert check(MODEL.replace("TYPE", "float"), "tract", cpu="avx512_bf16").findings[0].verdict == "ok"
+
+
+def test_bfloat16_is_judged_as_on_older_processors_too() -> None:
+    """openvino cuts off up to AVX2, and rounds with AVX-512: a verdict for no processor by name holds for both."""
+    ranges = {"a": "0..100", "b": "1..2"}
+    model = MODEL.replace("TYPE", "bfloat16")
+    (found,) = check(model, OPENVINO.name, assume=ranges).findings
+    assert (found.verdict, found.severity) == ("different-numbers", "rounding")
+    assert found.reason.endswith("; so on processors up to AVX2, and not on newer ones")
+    assert found.measured == other_processors.on(OPENVINO, "avx2").provenance
+    for last, verdict in (("avx2", "different-numbers"), ("avx512f", "ok"), ("amx_tile", "ok")):
+        assert check(model, OPENVINO.name, assume=ranges, cpu=last).findings[0].verdict == verdict
+    (plain,) = check(model, OPENVINO.name).findings
+    assert plain.severity == "subnormal"
+    assert {one.severity for one in plain.deviations} == {"subnormal", "rounding"}
 
 
 def test_patterns_that_several_processors_share_are_known_of_none() -> None:

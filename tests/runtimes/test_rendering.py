@@ -393,6 +393,11 @@ SENTENCES: list[tuple[Reason, str, str]] = [
         ),
         "openvino-cpu 在具有 avx512f 的處理器上會捨入 bfloat16；僅有 avx2 時則直接捨去：0.1 - 0.5 得 -0.398",
     ),
+    (
+        because.OnProcessor("avx2"),
+        "so on processors up to AVX2, and not on newer ones",
+        "在最新指令集為 AVX2 的處理器上如此，較新的處理器則否",
+    ),
 ]
 
 DERIVED = {

@@ -14,6 +14,7 @@ pytest.importorskip("ml_dtypes")
 import ml_dtypes
 import onnx
 import openvino
+from instruction_sets import needs_avx512
 
 from minuend import check
 
@@ -49,6 +50,7 @@ def test_a_mask_of_zeros_and_ones_less_one_times_a_number_below_0(body: str) -> 
     assert [str(one) for one in gives(onnx.parser.parse_model(text), np.array([True, True]))] == ["0.0", "0.0"]
 
 
+@needs_avx512
 @pytest.mark.parametrize("reduced", ["ReduceMax<axes=[2]>(x)", "ReduceMean<axes=[2]>(x)", "GlobalAveragePool(x)"])
 @pytest.mark.parametrize("subtraction", ["Sub(r, k)", "Sub(k, r)"])
 def test_what_was_reduced_less_a_constant_is_cut_off(reduced: str, subtraction: str) -> None:
@@ -87,6 +89,7 @@ def test_an_average_of_float16_less_a_constant_is_shown_with_a_row_of_numbers(po
 REDUCED = ["ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceMin"]
 
 
+@needs_avx512
 @pytest.mark.parametrize("number", [0.0015, -3.0, 2.5, 40.0])
 @pytest.mark.parametrize("subtraction", ["Sub(r, k)", "Sub(k, r)"])
 @pytest.mark.parametrize("reduced", REDUCED)

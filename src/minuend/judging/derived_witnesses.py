@@ -265,7 +265,6 @@ def _ways(operator: Operator, element: ElementType, *, alike: bool, rare: bool) 
 
     Rare are those of integers through float32, and of floats as the negative of the reversed difference.
     """
-    types = [element, TYPES["float32"]] if element.name == "float64" else [element]
 
     def way(type_: ElementType, into: Sequence[Steps], back: Steps, operands: Sequence[Value]) -> Value:
         converted = [_through(*one) for one in zip(into, operands, strict=True)]
@@ -280,8 +279,13 @@ def _ways(operator: Operator, element: ElementType, *, alike: bool, rare: bool) 
         return
     before, less, after = _of_integers(element) if element.is_integer else _of_floats(element)
     operands = [[*before, *less] if direction < 0 else before for direction in operator.directions]
-    for type_ in types:
-        for *into, back in itertools.product(*operands, after):
+    computed: list[tuple[ElementType, Sequence[Steps]]] = [(element, after)]
+    if element.name == "float64":
+        computed.append((TYPES["float32"], after))
+    if element.name == "bfloat16":
+        computed.append((TYPES["float32"], [(_cut_off,)]))
+    for type_, ends in computed:
+        for *into, back in itertools.product(*operands, ends):
             if alike and len({one for one in into if one in before}) > 1:
                 continue
             if not element.is_integer:
@@ -338,6 +342,11 @@ def _of_floats(element: ElementType) -> Conversions:
 def _in_float32(value: Value) -> Value:
     float32 = TYPES["float32"]
     return math.trunc(codes.decode(float32, codes.encode(float32, value)))
+
+
+def _cut_off(value: Value) -> Value:
+    """A number of float32 without the bits that bfloat16 does not have."""
+    return codes.decode(TYPES["bfloat16"], codes.encode(TYPES["float32"], value) >> TYPES["bfloat16"].bits)
 
 
 def _flushed(least: float, value: Value) -> Value:

@@ -29,6 +29,7 @@ from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.finding import Finding
+from minuend.runtimes.other_processors import for_type
 from minuend.runtimes.quirks import quirks, strict_of
 from minuend.runtimes.reasons import (
     AsContracted,
@@ -41,6 +42,7 @@ from minuend.runtimes.reasons import (
     NotInStandard,
     NotMeasured,
     NotUnderstood,
+    OnProcessor,
     OpenSizesMeet,
     OtherOperandsDiffer,
     OtherPairsDiffer,
@@ -75,6 +77,20 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         occurrence: what is judged. target: what is to run it. unread: why the target does not read the model at all.
         hint: see :func:`minuend.judging.checking.check`.
     """
+    found = _judged(occurrence, target, unread, hint)
+    if found.verdict not in ("ok", "different-numbers"):
+        return found
+    every = [found]
+    for one in for_type(target, found.dtype)[1:]:
+        if (other := _judged(occurrence, one, unread, hint)).verdict == "different-numbers":
+            every.append(replace(other, reasons=(*other.reasons, OnProcessor(one.only_up_to))))
+    if len(every) == 1:
+        return found
+    worst_of_all = max(every, key=lambda each: (each.verdict == "different-numbers", rank(each.severity)))
+    return replace(worst_of_all, deviations=tuple(dict.fromkeys(_of_all(every))))
+
+
+def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint: str) -> Finding:
     node = occurrence.node
     if isinstance(node, SpecError):
         return _finding(occurrence, target, "invalid", RuleBroken(node.rule, node.message))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping
 
 from minuend.core.elements import ElementType
@@ -12,6 +13,7 @@ from minuend.judging.pattern_verdicts import pattern_verdict
 from minuend.models.occurrences import Occurrence, value_classes
 from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
+from minuend.runtimes.other_processors import for_type
 from minuend.runtimes.quirks import strict_of
 from minuend.runtimes.reasons import OpenSizesMeet, deciding
 from minuend.runtimes.targets import Target
@@ -54,8 +56,9 @@ def wrong_classes(
     except SpecError:
         return {}
     found: dict[str, Answer] = {}
-    for one in [relation] if relation is not None else possible_relations(node):
-        for name, answer in answers_for(occurrence, node, target, one).items():
+    relations = [relation] if relation is not None else possible_relations(node)
+    for one, on in itertools.product(relations, for_type(target, node.a.dtype)):
+        for name, answer in answers_for(occurrence, node, on, one).items():
             if answer.verdict != "ok" and not (name in accept and answer.verdict in _ACCEPTABLE):
                 found.setdefault(name, answer)
     return found

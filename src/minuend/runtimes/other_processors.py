@@ -14,6 +14,7 @@ from minuend.errors import SpecError, listed, near, shown
 from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, Answer
 from minuend.runtimes.processor import INSTRUCTION_SETS, newest
+from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import ProcessorNotMeasured
 from minuend.runtimes.rendering import english
 from minuend.runtimes.table import NOTHING, Table
@@ -51,6 +52,23 @@ def on(target: Target, last: str) -> Target:
         return replace(target, table=nodes.with_patterns(patterns), date="", cpu="", isa=(), only_up_to=last)
     table = own.table if own.table is patterns else own.table.with_patterns(patterns)
     return replace(own, table=table, only_up_to=last)
+
+
+def for_type(target: Target, dtype: str) -> tuple[Target, ...]:
+    """Return the targets on which an element type is judged: the one given, and where older processors differ in what
+    newer ones do right, the same as it was measured with other instruction sets as the newest.
+
+    >>> from minuend.runtimes.targets import find
+    >>> [one.only_up_to for one in for_type(find("openvino-cpu@2026.4.1"), "bfloat16")]
+    ['', 'avx2', 'avx512f']
+    >>> len(for_type(find("openvino-cpu@2026.4.1"), "float32"))
+    1
+    """
+    if target.declared or target.only_up_to or dtype not in quirks(target.runtime).older_differ:
+        return (target,)
+    own = {newest(one.cpu) for one in target.behind}
+    sets = _ordered(one for measured in target.behind for one in sets_of(measured))
+    return (target, *(on(target, one) for one in sets if one not in own))
 
 
 def sets_of(target: Target) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ class Quirks:
         isa: instruction set → the environment variables that keep it from using newer ones.
         by_isa: element types, constants, and what hangs on the processor's instruction sets, as the predicate of a
             sentence.
+        older_differ: element types with wrong numbers on processors of older instruction sets that those of newer ones
+            do not have: they are judged on all that were measured.
         opens_bodies: whether the shapes of all that bodies of If and Loop are given are open to it.
         folds: an operator and the element type of its result → whether it computes it of constants while it loads a
             model.
@@ -135,6 +137,7 @@ class Quirks:
     takes_for_zero: tuple[str, ...] = ()
     isa: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_isa: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
+    older_differ: tuple[str, ...] = ()
     opens_bodies: bool = False
     folds: Callable[[str, str], bool] = lambda operator, dtype: True
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""

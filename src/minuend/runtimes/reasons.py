@@ -589,5 +589,13 @@ class ProcessorMatters(Reason):
     statement: str
 
 
+class OnProcessor(Reason):
+    """Which processor a finding is about, where those of other instruction sets are fine, or less wrong."""
+
+    code = "on-processor"
+    decides = False
+    cpu: str
+
+
 REASONS: tuple[type[Reason], ...] = tuple(Reason.__subclasses__())
 """Every kind of reason."""

@@ -155,6 +155,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "measured-on": ("measured on {cpu}", "; patterns on {pattern_cpus}", ": {targets}"),
         "processor-matters": ("{runtime} {statement}",),
+        "on-processor": ("so on processors up to {cpu}, and not on newer ones",),
         "constants-mixed-up-often": ("{wrong} of {nodes_tried} nodes were computed with another node's constant",),
     }
 )

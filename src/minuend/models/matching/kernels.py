@@ -185,14 +185,21 @@ _REGISTERS = (8, 16)
 """How many numbers of float32 a register holds, on processors with AVX2 and AVX-512."""
 
 
+_BLOCK = 512
+"""The least of the numbers that openvino sums at a time up to AVX2: of few rows, and with others, it is 768."""
+
+
 def _leaves_a_rest(flow: Flow, first: str, matrix: str) -> bool:
-    """Whether rows of a product with a stored matrix fill more than a register, and not all of the last one."""
+    """Whether rows of a product with a stored matrix are summed in more than one part.
+
+    They fill more than a register, and not all of the last one, or are longer than a block.
+    """
     shapes = [flow.shapes.get(name) for name in (first, matrix)]
     if matrix not in flow.folded:
         return False
     last = [one[-1] for one in shapes[:1] if isinstance(one, tuple) and one and isinstance(one[-1], int)]
     rows = last or [one[-2] for one in shapes[1:] if isinstance(one, tuple) and len(one) > 1]
-    return not rows or (rows[0] > _REGISTERS[0] and rows[0] % _REGISTERS[1] != 0)
+    return not rows or rows[0] > _BLOCK or (rows[0] > _REGISTERS[0] and rows[0] % _REGISTERS[1] != 0)
 
 
 def _is_depthwise(flow: Flow, weights: str, *axes: int) -> bool:

@@ -45,6 +45,9 @@ BY_ISA = (
 )
 """What hangs on the processor: element types, constants, and what it does; seen of 2026.4.1 with limits as above."""
 
+OLDER_DIFFER = ("bfloat16",)
+"""Types with wrong numbers on processors up to avx2 that newer ones do not have."""
+
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
@@ -178,8 +181,8 @@ LIMITS = (
         ("through float32",),
         ("bfloat16",),
         ("none", "A", "B"),
-        ("subnormal", "negative zero"),
-        "subnormal bfloat16 becomes zero when it is converted",
+        ("subnormal", "negative zero", "rounds"),
+        "subnormal bfloat16 becomes zero when it is converted, and up to avx2 what is converted to it is cut off",
     ),
     (
         ("through float32",),
