@@ -185,8 +185,9 @@ def test_openvino_gives_what_follows_from_other_operands(dtype: str) -> None:
 def test_a_constant_far_from_0_hides_what_is_made_of_subnormal_numbers(constant: list[float], hidden: bool) -> None:
     """openvino makes 0 of subnormal bfloat16; all numbers of the type were run with 0.3, 1, 4, 2e-100 and 1e-30."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
-    (finding,) = check(subtraction("bfloat16", None, np.array([*constant, 1], bfloat16)), OPENVINO).findings
-    assert ({one.severity for one in finding.deviations} <= {"rounding"}) is hidden  # it is cut off up to AVX2
+    model = subtraction("bfloat16", None, np.array([*constant, 1], bfloat16))
+    (finding,) = check(model, OPENVINO, cpu="amx_tile").findings  # up to AVX2 it is cut off besides
+    assert (finding.verdict == "ok") is hidden
 
 
 def test_measured_results_that_no_known_way_gives_leave_the_witness_open() -> None:

@@ -20,8 +20,8 @@ RELU = MODEL.replace("TYPE", "float").replace("(float[3] c) {", "(float[3] y) { 
 
 
 def with_cpus(target: Target, cpu: str, *of_patterns: str) -> Target:
-    """A target whose nodes and patterns were measured on other processors."""
-    return replace(target, cpu=cpu, table=replace(target.table, cpus=of_patterns))
+    """A target whose nodes and patterns were measured on other processors, and which no file has."""
+    return replace(target, release="9.9.9", cpu=cpu, table=replace(target.table, cpus=of_patterns))
 
 
 def test_what_was_measured_on_one_processor_is_known_of_that_alone() -> None:

@@ -283,7 +283,7 @@ def _ways(operator: Operator, element: ElementType, *, alike: bool, rare: bool) 
     if element.name == "float64":
         computed.append((TYPES["float32"], after))
     if element.name == "bfloat16":
-        computed.append((TYPES["float32"], [(_cut_off,)]))
+        computed.append((TYPES["float32"], [(_cut_off,), (_cut_off, _without_sign)]))
     for type_, ends in computed:
         for *into, back in itertools.product(*operands, ends):
             if alike and len({one for one in into if one in before}) > 1:

@@ -60,7 +60,7 @@ def for_type(target: Target, dtype: str) -> tuple[Target, ...]:
 
     >>> from minuend.runtimes.targets import find
     >>> [one.only_up_to for one in for_type(find("openvino-cpu@2026.4.1"), "bfloat16")]
-    ['', 'avx2', 'avx512f']
+    ['', 'avx2', 'avx512f', 'avx512_bf16']
     >>> len(for_type(find("openvino-cpu@2026.4.1"), "float32"))
     1
     """
