@@ -88,7 +88,7 @@ def test_a_processor_is_what_verdicts_are_for(capfd: pytest.CaptureFixture[str])
     assert run(capfd, "check", path, "--target", "tract", "--cpu", "avx512_bf16")[0] == 0
     status, out, _ = run(capfd, "check", path, "--target", "tract", "--cpu", "avx512f")
     assert status == 1
-    assert "tract@0.23.9 has not been measured up to AVX-512; it was up to AVX2 and AVX-512 BF16" in " ".join(out.split())
+    assert "not been measured up to AVX-512; it was up to AVX2 and AVX-512 BF16" in " ".join(out.split())
     status, _, err = run(capfd, "check", path, "--target", "tract", "--cpu", "avx512")
     assert (status, err.partition("; ")[0]) == (2, "error: no instruction set 'avx512' (did you mean 'avx512f'?)")
 

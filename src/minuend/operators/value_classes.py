@@ -190,8 +190,9 @@ def _may_round(o: OperandExtents) -> bool:
 
 
 def _stays_small(o: OperandExtents) -> bool:
-    """Whether a sum is never larger than an operand: then it has no digit that the operands lack (Sterbenz's lemma)."""
-    return bool(o.operator.directions) and max(map(abs, o.results)) <= min(map(_smallest, o.extents))
+    """Whether a sum is never larger than its operands: then it has no digit that they lack (Sterbenz's lemma)."""
+    smallest = min(map(_smallest, o.extents))
+    return all(-smallest <= one <= smallest for one in o.results)
 
 
 def _exact_below(o: OperandExtents, bits: int) -> bool:
