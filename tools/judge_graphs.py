@@ -7,6 +7,7 @@
     python tools/judge_graphs.py --cases                                       # measured patterns, and a node more
     python tools/judge_graphs.py --ranks                                       # a chain of two to five axes
     python tools/judge_graphs.py --layers                                      # networks of layers
+    python tools/judge_graphs.py --large                                       # the same, of sizes that models have
     python tools/judge_graphs.py --open                                        # inputs of open shapes, made known
     python tools/judge_graphs.py --quantised                                   # with a quantisation, or one beside them
     python tools/judge_graphs.py --operator add                                # verdicts on another operator
@@ -307,9 +308,19 @@ def _with(drawn: Drawn, model: ModelProto, *more: Value) -> Drawn:
     return replace(drawn, model=model, inputs=[v for v in (*drawn.inputs, *more) if v.name in names])
 
 
+_MOST_SHOWN = 1000
+"""The most elements of a constant that are printed."""
+
+
 def text(model: ModelProto) -> str:
-    """A model as ONNX text."""
-    return str(onnx.printer.to_text(model))
+    """A model as ONNX text, without the elements of large constants: its seed and number draw it again."""
+    shown = ModelProto()
+    shown.CopyFrom(model)
+    large = [one for one in shown.graph.initializer if math.prod(one.dims) > _MOST_SHOWN]
+    for one in large:
+        shown.graph.initializer.remove(one)
+    listed = "".join(f"// {one.name}: {list(one.dims)}\n" for one in large)
+    return listed + str(onnx.printer.to_text(shown))
 
 
 def main() -> int:
@@ -329,6 +340,7 @@ def main() -> int:
     parser.add_argument("--cases", action="store_true", help="judge what releases are measured with, and a node more")
     parser.add_argument("--ranks", action="store_true", help="judge one or two operators of two to five axes")
     parser.add_argument("--layers", action="store_true", help="judge networks of layers, as exporters write them")
+    parser.add_argument("--large", action="store_true", help="judge networks of layers, of sizes that models have")
     parser.add_argument("--open", action="store_true", help="open the shapes of inputs; a Reshape makes them known")
     parser.add_argument("--quantised", action="store_true", help="quantise inputs of graphs, or something beside them")
     parser.add_argument("--severity", action="store_true", help="judge how bad findings say that it is")
@@ -382,8 +394,8 @@ def drawn_of(options: argparse.Namespace, number: int, operator: Operator) -> Dr
     """The graph of a number, of the kind that the options name."""
     if options.ranks:
         return of_any_rank(options.seed, number)
-    if options.layers:
-        layers = of_layers(options.seed, number)
+    if options.layers or options.large:
+        layers = of_layers(options.seed, number, large=options.large)
         source = np.random.default_rng([options.seed, number, 3])
         return layers if operator is SUBTRACT else replace(layers, model=with_operator(layers, operator.onnx, source))
     return extended(options.seed, number) if options.cases else draw(options.seed, number, operator.onnx)

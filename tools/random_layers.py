@@ -27,6 +27,19 @@ IMAGES: tuple[tuple[int, ...], ...] = (
     (1, 4, 4, 4, 4),
 )
 TOKENS: tuple[tuple[int, ...], ...] = ((2, 8), (4, 4), (1, 3, 8), (2, 3, 4), (2, 3, 8), (1, 2, 3, 8))
+LARGE_IMAGES: tuple[tuple[int, ...], ...] = (
+    (1, 64, 14, 14),
+    (2, 128, 7, 7),
+    (1, 32, 28, 28),
+    (1, 3, 32, 32),
+    (1, 256, 4, 4),
+    (1, 64, 100),
+    (1, 16, 8, 8, 8),
+)
+LARGE_TOKENS: tuple[tuple[int, ...], ...] = (
+    (2, 768), (16, 1024), (1, 16, 512), (2, 32, 256), (1, 4, 1024), (1, 4, 16, 64)
+)  # fmt: skip
+"""Sizes that models have: runtimes cut rows and channels into blocks, and small ones are never cut."""
 DTYPES = ("float32",) * 17 + ("float16",) * 2 + ("bfloat16",)
 OPSETS = (7, 9, 10, 11, 12, 13, 13, 14, 16, 17, 18, 19, 20, 21, 21, 21, 22, 23)
 ACTIVATIONS = ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "HardSigmoid", "Softplus", "Gelu", "Mish", "HardSwish")
@@ -36,12 +49,15 @@ _OF_NO_SIZES = {"GroupNormalization": 0, "Loop": 2}
 """Operators of which no sizes are inferred: the input whose sizes the result has."""
 
 
-def of_layers(seed: int, number: int) -> Drawn:
-    """Return a network of up to seven layers with one or more subtractions, first, last or between them."""
+def of_layers(seed: int, number: int, *, large: bool = False) -> Drawn:
+    """Return a network of up to seven layers with one or more subtractions, first, last or between them.
+
+    ``large``: of sizes that models have.
+    """
     source = np.random.default_rng([seed, number])
     while True:
         try:
-            return Network(source).drawn()
+            return Network(source, large=large).drawn()
         except _FAULTS:
             continue
 
@@ -50,11 +66,12 @@ class Network:
     """Layers while they are written.
 
     Args:
-        source: where choices come from.
+        source: where choices come from. large: whether sizes are those of models.
     """
 
-    def __init__(self, source: np.random.Generator) -> None:
+    def __init__(self, source: np.random.Generator, *, large: bool = False) -> None:
         self.source = source
+        self.images, self.tokens = (LARGE_IMAGES, LARGE_TOKENS) if large else (IMAGES, TOKENS)
         self.opset, self.dtype = self.pick(OPSETS), self.pick(DTYPES)
         if self.dtype == "bfloat16":
             self.opset = max(self.opset, 13)
@@ -268,7 +285,7 @@ def _needed(nodes: Sequence[NodeProto], ends: Sequence[str]) -> list[NodeProto]:
 
 def _beginning(n: Network) -> str:
     """An input, or pixels that are converted, normalised or transposed."""
-    shape = n.pick(IMAGES if n.is_image else TOKENS)
+    shape = n.pick(n.images if n.is_image else n.tokens)
     if not n.is_image or n.chance(0.7):
         return n.input(shape)
     is_last = n.chance(0.4)  # the channels

@@ -230,6 +230,19 @@ def test_operators_of_two_to_five_axes_are_judged_as_they_run(runtimes):
     assert tally.false_ok == 0
 
 
+def test_networks_of_sizes_that_models_have_are_judged_as_they_run(runtimes):
+    """openvino sums rows of more than 512 numbers in blocks up to AVX2: no small network showed it."""
+    tally = Tally()
+    for number in range(4):
+        drawn = random_layers.of_layers(2, number, large=True)
+        onnx.checker.check_model(drawn.model, full_check=True)
+        for hint, finding, found in judge_graphs.judge(drawn, runtimes["openvino-cpu"], np.random.default_rng(number)):
+            tally.add(finding.target, hint, finding.verdict, found.kind)
+        assert len(judge_graphs.text(drawn.model)) < 50_000
+    assert sum(tally.counts.values()) >= 4
+    assert tally.false_ok == 0
+
+
 def test_networks_of_layers_are_judged_as_they_run(runtimes):
     tally, seen = Tally(), set()
     for number in range(60):
