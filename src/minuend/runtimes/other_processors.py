@@ -7,6 +7,7 @@ processors share in the patterns of a file, no single one has all of them, and t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -66,9 +67,27 @@ def for_type(target: Target, dtype: str) -> tuple[Target, ...]:
     """
     if target.declared or target.only_up_to or dtype not in quirks(target.runtime).older_differ:
         return (target,)
-    own = {newest(one.cpu) for one in target.behind}
-    sets = _ordered(one for measured in target.behind for one in sets_of(measured))
-    return (target, *(on(target, one) for one in sets if one not in own))
+    return (target, *_with_other_sets(_Same(target)))
+
+
+class _Same:
+    """A target as a key, equal to the same object alone: tables have no hash."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def __hash__(self) -> int:
+        return id(self.target)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.target is self.target
+
+
+@functools.lru_cache(maxsize=16)
+def _with_other_sets(key: _Same) -> tuple[Target, ...]:
+    own = {newest(one.cpu) for one in key.target.behind}
+    sets = _ordered(one for measured in key.target.behind for one in sets_of(measured))
+    return tuple(on(key.target, one) for one in sets if one not in own)
 
 
 def sets_of(target: Target) -> tuple[str, ...]:
