@@ -29,7 +29,6 @@ from minuend.runtimes import targets
 from minuend.runtimes.answers import EVERY, OK, WORST, Answer
 from minuend.runtimes.cases import relation_of
 from minuend.runtimes.finding import Finding
-from minuend.runtimes.other_processors import for_type
 from minuend.runtimes.quirks import quirks, strict_of
 from minuend.runtimes.reasons import (
     AsContracted,
@@ -78,8 +77,10 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
         hint: see :func:`minuend.judging.checking.check`.
     """
     found = _judged(occurrence, target, unread, hint)
-    if found.verdict not in ("ok", "different-numbers"):
+    if found.verdict not in ("ok", "different-numbers") or found.dtype not in quirks(target.runtime).older_differ:
         return found
+    from minuend.runtimes.other_processors import for_type  # slow, and few findings need it
+
     every = [found]
     for one in for_type(target, found.dtype)[1:]:
         if (other := _judged(occurrence, one, unread, hint)).verdict == "different-numbers":
