@@ -87,7 +87,7 @@ def judge(occurrence: Occurrence, target: Target, unread: Reason | None = None, 
             every.append(replace(other, reasons=(*other.reasons, OnProcessor(one.only_up_to))))
     if len(every) == 1:
         return found
-    worst_of_all = max(every, key=lambda each: (each.verdict == "different-numbers", rank(each.severity)))
+    worst_of_all = max(every, key=lambda one: (one.verdict != "ok", one.severity is None, rank(one.severity)))
     return replace(worst_of_all, deviations=tuple(dict.fromkeys(_of_all(every))))
 
 
