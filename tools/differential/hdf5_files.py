@@ -406,10 +406,11 @@ def _links(case: Case, side: str, file: Any, path: str) -> None:
 def why_refused(case: Case, a: Any, b: Any, selected: bool) -> tuple[Why, ...]:
     """Return the rules by which two files must be refused."""
     names = [set(_datasets(one)) for one in (a, b)]
+    chosen = [*_picked(case)] if selected else sorted(names[0] & names[1])
+    of_pairs = tuple(reason for name in chosen for reason in _why_pair(case, name, a[name], b[name]))
     if not selected and names[0] != names[1]:
-        return (Reason.NAMES(*map(repr, sorted(names[0] ^ names[1]))),)
-    chosen = [*_picked(case)] if selected else sorted(names[0])
-    return tuple(reason for name in chosen for reason in _why_pair(case, name, a[name], b[name]))
+        return (Reason.NAMES(*map(repr, sorted(names[0] ^ names[1]))), *of_pairs)
+    return of_pairs
 
 
 def _datasets(file: Any) -> list[str]:
