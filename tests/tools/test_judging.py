@@ -321,6 +321,7 @@ def options_of(**more) -> argparse.Namespace:
         "open": False,
         "ranks": False,
         "layers": False,
+        "large": False,
         "quantised": False,
         "ir": False,
         "save": None,
