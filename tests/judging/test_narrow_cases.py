@@ -91,7 +91,11 @@ def test_openvino_does_so(body, constant, dims, verdict):
     with np.errstate(all="ignore"):
         for node in proto.graph.node:
             ways = {"Sub": np.subtract, "Mul": np.multiply, "Concat": lambda *both: np.concatenate(both)}
-            ways |= {"Identity": np.positive, "Neg": np.negative, "Exp": lambda one: np.exp(np.float64(one)).astype("f4")}
+            ways |= {
+                "Identity": np.positive,
+                "Neg": np.negative,
+                "Exp": lambda one: np.exp(np.float64(one)).astype("f4"),
+            }
             known[node.output[0]] = ways[node.op_type](*(known[name] for name in node.input))
     wanted = known[proto.graph.output[0].name]
     fine = (got.view(np.uint32) == wanted.view(np.uint32)) | (np.isnan(got) & np.isnan(wanted))
