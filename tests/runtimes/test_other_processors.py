@@ -8,7 +8,7 @@ import pytest
 
 from minuend import check
 from minuend.errors import SpecError
-from minuend.runtimes import other_processors, targets
+from minuend.runtimes import explaining, other_processors, targets
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.processor import INSTRUCTION_SETS, newest
 from minuend.runtimes.target import Target
@@ -43,6 +43,10 @@ def test_bfloat16_is_judged_as_on_older_processors_too() -> None:
     assert (found.verdict, found.severity) == ("different-numbers", "rounding")
     assert found.reason.endswith("; so on processors up to AVX2, and not on newer ones")
     assert found.measured == other_processors.on(OPENVINO, "avx2").provenance
+    assert explaining.lines(replace(found, fixable=False)).splitlines()[1:] == [
+        "why: differences that round differ, on processors up to AVX2",
+        "do: where all processors are newer: name one with --cpu, or as cpu in minuend.toml",
+    ]
     for last, verdict in (("avx2", "different-numbers"), ("avx512f", "ok"), ("amx_tile", "ok")):
         assert check(model, OPENVINO.name, assume=ranges, cpu=last).findings[0].verdict == verdict
     (plain,) = check(model, OPENVINO.name).findings

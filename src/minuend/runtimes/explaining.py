@@ -207,6 +207,20 @@ def _severity(finding: Finding, language: Language) -> str:
 
 def why(found: Sequence[Finding], language: Language) -> str:
     """Return the cause of findings, a clause; ``""`` where none is known."""
+    clause, cpu = _why(found, language), _only_up_to(found[0])
+    return (
+        language.tr("{cause}, on processors up to {cpu}", cause=clause, cpu=rendering.short_processor(cpu))
+        if cpu
+        else clause
+    )
+
+
+def _only_up_to(finding: Finding) -> str:
+    """The newest instruction set of the processors that a finding is about, where newer ones are fine or less wrong."""
+    return next((one.cpu for one in finding.reasons if isinstance(one, because.OnProcessor)), "")
+
+
+def _why(found: Sequence[Finding], language: Language) -> str:
     reasons = [deciding(one.reasons) for one in found]
     reason = reasons[0]
     match reason:
@@ -300,6 +314,8 @@ def _advice(finding: Finding, language: Language) -> str:
     """What a rule of a runtime says behind its cause, where no command helps; ``""`` where it says nothing."""
     reason = deciding(finding.reasons)
     helps = any(one.kind != "measure" for one in finding.actions)
+    if _only_up_to(finding):
+        return language.tr("where all processors are newer: name one with --cpu, or as cpu in minuend.toml")
     if helps or not isinstance(reason, because.UnsupportedForm | because.OpenSizesMeet):
         return ""
     return rendering.cause(reason, language).partition(language.tr("; "))[2]
