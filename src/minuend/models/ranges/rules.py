@@ -345,8 +345,11 @@ _SLACK = 2.0**-6
 """How far off a function may be that runtimes approximate, as a share of its value; and its operand, in bfloat16."""
 
 
-def _increasing(function: Callable[[float], float], start: float = -INFINITY) -> Rule:
-    """A float function that increases from ``start`` on, and is NaN below it: its values at the ends are the bounds."""
+def _increasing(function: Callable[[float], float], start: float = -INFINITY, *, of_zero: bool = False) -> Rule:
+    """A float function that increases from ``start`` on, and is NaN below it: its values at the ends are the bounds.
+
+    ``of_zero``: whether it gives -0 of -0.
+    """
 
     @_of(1, floats=True)
     def rule(x: Range) -> Range:
@@ -356,7 +359,7 @@ def _increasing(function: Callable[[float], float], start: float = -INFINITY) ->
         if 0 < lo < least_normal(TYPES[str(x.dtype)]):
             lo = 0.0  # subnormal numbers become 0 on some processors
         lo, hi = outward(str(x.dtype), lo, hi)
-        zero = lo < 0 or (function is math.sqrt and x.negative_zero)
+        zero = lo < 0 or (of_zero and x.negative_zero)
         return within(x.dtype, lo, hi, (x,), nan=x.nan or x.lo < start, negative_zero=zero)
 
     return rule
@@ -558,19 +561,15 @@ _MOST_ELEMENTS = 2**46
 """More than any memory holds."""
 
 
-def _most(dims: Sequence[Dim] | None) -> int:
-    """The most elements that some dims can have together, in a memory."""
-    known = [dim for dim in dims or () if isinstance(dim, int)]
-    return max(math.prod(known), 1) if dims is not None and len(known) == len(dims) else _MOST_ELEMENTS
-
-
 def _sum_of_floats(x: Range, axes: Sequence[Dim] | None, *, is_mean: bool = False) -> Range:
     """A sum of floats, or their mean, in any order and any number of digits.
 
     To add a number moves a rounded sum by up to twice that number: the sum as it was is as near as the number is large.
     """
     dtype, largest = str(x.dtype), 2 * max(abs(x.lo), abs(x.hi))
-    bound = outward(dtype, 0.0, _further(float(largest) * _most(axes), 1))[1]
+    count = _count(None if axes is None else tuple(axes))
+    most = _MOST_ELEMENTS if count is None else max(count, 1)
+    bound = outward(dtype, 0.0, _further(float(largest) * most, 1))[1]
     nan = x.nan or (math.isinf(bound) and x.lo < 0 and x.hi > 0)  # of an infinity of either sign
     if is_mean and math.isfinite(bound):
         bound = outward(dtype, 0.0, _further(float(largest), 1))[1]
@@ -673,7 +672,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "Softplus": _increasing(_softplus),
         "Softsign": _within(-1, 1, of_infinity=True),
         "Split": lambda step: [step.operand(0)] * len(step.outputs),
-        "Sqrt": _increasing(math.sqrt, start=0.0),
+        "Sqrt": _increasing(math.sqrt, start=0.0, of_zero=True),
         "Sub": _subtract,
         "Sum": _sum,
         "Tanh": _within(-1, 1),
