@@ -87,17 +87,19 @@ constexpr bool is_far(ptrdiff_t stride) { return stride > kNear || stride < -kNe
 enum class Traffic { in_l1, in_cache, beyond, streamed };
 
 // Rows of n elements. Strides are in bytes: from row to row, and from element to element where the access is `strided`.
+// A result with a stride of its own (else 0: it is contiguous) is written one element at a time: both operands are
+// `strided` then, and takes_singles() says which elements have such a loop.
 struct Block {
   const char* a;
   const char* b;
   char* out;
   size_t n, rows = 1;
   ptrdiff_t a_row_stride = 0, b_row_stride = 0, out_row_stride = 0;
-  ptrdiff_t a_stride = 0, b_stride = 0;
+  ptrdiff_t a_stride = 0, b_stride = 0, out_stride = 0;
 };
 
-// Computes a block. A row of `out` is contiguous; nothing need be aligned, and `out` may be exactly a or b where that
-// is contiguous. After Traffic::streamed the caller ends with a store fence. Returns how many elements overflow under
+// Computes a block. Nothing need be aligned, and `out` may be exactly a or b where that
+// is contiguous, or has the same strides. After Traffic::streamed the caller ends with a store fence. Returns how many elements overflow under
 // `count`, and under `widen` of 64 bits; under `error` only whether any does, as 0 or 1; else 0.
 using Kernel = size_t (*)(const void* table, const Block& block, Accesses accesses, Traffic traffic);
 

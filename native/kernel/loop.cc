@@ -443,12 +443,13 @@ size_t run_gathered(Trait trait, const Block& block, Accesses accesses, Traffic 
 
 // Elements [from, to) of a row, one at a time.
 template <class Trait>
-inline void in_ones(const char* a, ptrdiff_t a_step, const char* b, ptrdiff_t b_step, char* out, size_t from, size_t to) {
+inline void in_ones(const char* a, ptrdiff_t a_step, const char* b, ptrdiff_t b_step, char* out, size_t from, size_t to,
+                    ptrdiff_t out_step = sizeof(typename Trait::In)) {
   using T = typename Trait::In;
-  a += ptrdiff_t(from) * a_step, b += ptrdiff_t(from) * b_step;
+  a += ptrdiff_t(from) * a_step, b += ptrdiff_t(from) * b_step, out += ptrdiff_t(from) * out_step;
 #pragma GCC unroll 4
-  for (size_t i = from; i < to; ++i, a += a_step, b += b_step) {
-    put(out + i * sizeof(T), Trait::any(get<T>(a), get<T>(b)));
+  for (size_t i = from; i < to; ++i, a += a_step, b += b_step, out += out_step) {
+    put(out, Trait::any(get<T>(a), get<T>(b)));
     asm volatile("");  // larger registers that are put together of single elements would take twice as long
   }
 }
@@ -629,9 +630,19 @@ size_t run_backwards(Trait trait, const Block& block, Accesses accesses) {
 
 inline bool gathers(Accesses accesses) { return accesses.a == Access::strided || accesses.b == Access::strided; }
 
+// Results with a stride.
+template <class Trait>
+size_t run_apart(const Block& block) {
+  in_rows(block, [&](const char* a, const char* b, char* out) {
+    in_ones<Trait>(a, block.a_stride, b, block.b_stride, out, 0, block.n, block.out_stride);
+  });
+  return 0;
+}
+
 // Which loop strided operands have, the first line that holds:
 //
 //   condition                                    loop          measured reason, on Zen 4
+//   a result with a stride                       run_apart      up to 1.5 times as fast as by way of a buffer, on Zen 3
 //   backwards                                    run_backwards  up to 1.9 times as fast as by way of a buffer
 //   both of 3 or of 4 elements of 4 bytes        run_steps     up to 1.2 times as fast as single elements
 //   one of more than 16 bytes, and no overflow   run_singly    1.1 to 1.3 times as fast as by way of a buffer
@@ -641,6 +652,7 @@ template <class Trait>
 __attribute__((noinline)) size_t run_strided(Trait trait, const Block& block, Accesses accesses, Traffic traffic) {
   if constexpr (Trait::takes_any) {
     constexpr size_t item = sizeof(typename Trait::In);
+    if (block.out_stride != 0) return run_apart<Trait>(block);
     const ptrdiff_t a = step_of(accesses.a, block.a_stride, item), b = step_of(accesses.b, block.b_stride, item);
     const bool may_stream = traffic == Traffic::streamed && is_aligned<item>(block);
     const bool streams = item >= 4 && may_stream;

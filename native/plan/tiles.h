@@ -32,6 +32,7 @@ class Tiles : public KernelTraversal {
         // What is broadcast along the dim in between is sooner gathered once, as a row.
         const bool repeats = d < inner - 1 && s[inner - 1] == 0 && l.size[inner - 1] >= kFew;
         if (!runs_across(s[d], s[inner], item) || repeats || !pays(work, d, s[d], s[inner])) return;
+        if (is_cached(work, d, s, other)) return;
         if (is_read_singly(work, d, s, other, traffic) || saves_little(work, d, s, other)) return;
         if (const ptrdiff_t distance = std::abs(s[inner]); distance > farthest) found = d, farthest = distance;
       };
@@ -39,6 +40,21 @@ class Tiles : public KernelTraversal {
       consider(l.b, l.a);
     }
     return found;
+  }
+
+  // Whether all rows are one to the kernel: columns are few, and the result is contiguous.
+  static bool is_joined(const Work& work, int outer) {
+    const Layout& l = work.layout;
+    const int inner = l.rank - 1;
+    const auto item = ptrdiff_t(item_size(work.element)), columns = ptrdiff_t(l.size[inner]);
+    const auto result = ptrdiff_t(result_size(work.element, work.policy));
+    // An operand that is not transposed and does not follow on would have to be gathered as well.
+    auto follows = [&](const ptrdiff_t* s) {
+      if (s[inner] == 0) return s[outer] == 0;
+      return s[inner] != item || s[outer] == columns * item;
+    };
+    return l.size[inner] <= kChunk / 16 && work.policy != Policy::count && l.out[outer] == columns * result &&
+           (l.size[inner] < kFew || (follows(l.a) && follows(l.b)));
   }
 
   Tiles(const Work& work, Traffic traffic)
@@ -99,6 +115,8 @@ class Tiles : public KernelTraversal {
   static constexpr size_t kLinesInL1 = 384;       // beside other ones
   static constexpr size_t kTlbPages = 1024;          // that the TLB holds
   static constexpr size_t kSecondCache = 1 << 20;  // bytes
+  static constexpr size_t kHalfOfL2 = 1 << 18;    // bytes, of the smallest L2
+  static constexpr size_t kSomeColumns = 32;
   static constexpr ptrdiff_t kClose = 32;         // bytes from row to row of what is transposed
   static constexpr size_t kRowsInBuffer = 128;        // rows that are gathered before they are transposed
   static constexpr size_t kLeastReversed = 16;    // rows and columns, or a cache line: behind tiles nothing is written
@@ -149,6 +167,25 @@ class Tiles : public KernelTraversal {
            lines_in_a_set(s[inner], columns) <= kWaysOfL1;
   }
 
+  // Whether rows are sooner left outside of the dims in between: an operand's are one cache line, L2 holds all lines of
+  // the other dims until the last row has been read, and the other operand's rows are on pages of their own. Of few
+  // columns that took 0.05 to 0.75 of the time.
+  static bool is_cached(const Work& work, int outer, const ptrdiff_t* s, const ptrdiff_t* other) {
+    const Layout& l = work.layout;
+    const int inner = l.rank - 1;
+    const bool is_line = l.size[outer] * size_t(std::abs(s[outer])) <= kCacheLine;
+    const bool is_apart = std::abs(other[outer]) >= kPage && l.size[inner] < kSomeColumns;
+    if (outer == inner - 1 || !is_line || !is_apart) return false;
+    size_t elements = 1;
+    auto least = ptrdiff_t(kCacheLine);
+    for (int d = outer + 1; d <= inner; ++d) {
+      if (s[d] == 0) continue;
+      elements *= l.size[d];
+      least = std::min(least, ptrdiff_t(std::abs(s[d])));
+    }
+    return elements * size_t(least) <= kHalfOfL2;
+  }
+
   // Whether rows are sooner read one element at a time, beside an operand that is read as it lies:
   //
   //   tiles                                          time of single elements
@@ -177,21 +214,6 @@ class Tiles : public KernelTraversal {
   }
   // The largest that divides n.
   static size_t power_of_two_in(size_t n) { return n & (~n + 1); }
-
-  // Whether all rows are one to the kernel: columns are few, and the result is contiguous.
-  static bool is_joined(const Work& work, int outer) {
-    const Layout& l = work.layout;
-    const int inner = l.rank - 1;
-    const auto item = ptrdiff_t(item_size(work.element)), columns = ptrdiff_t(l.size[inner]);
-    const auto result = ptrdiff_t(result_size(work.element, work.policy));
-    // An operand that is not transposed and does not follow on would have to be gathered as well.
-    auto follows = [&](const ptrdiff_t* s) {
-      if (s[inner] == 0) return s[outer] == 0;
-      return s[inner] != item || s[outer] == columns * item;
-    };
-    return l.size[inner] <= kChunk / 16 && work.policy != Policy::count && l.out[outer] == columns * result &&
-           (l.size[inner] < kFew || (follows(l.a) && follows(l.b)));
-  }
 
   // Of one dim, given the size of the other: the less there is of that, the longer.
   static size_t length(size_t side, size_t other) {

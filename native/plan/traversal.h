@@ -35,6 +35,7 @@ class Traversal {
 };
 
 constexpr size_t kLeastStreamedRow = 2048;  // bytes
+constexpr ptrdiff_t kPage = 4096;           // bytes
 
 // Short rows are not cut; of long ones, no two threads write to one cache line of a contiguous result.
 inline size_t row_grain(size_t n) { return n <= kChunk ? n : 64; }
