@@ -11,6 +11,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as l
 namespace minuend {
 
 constexpr size_t kCacheLine = 64;  // bytes
+constexpr ptrdiff_t kPage = 4096;  // bytes
 constexpr size_t kWaysOfL1 = 8;  // lines that a set holds on Zen 4; on others more
 
 // Each has a functor in kernel/operators/, which says all that is particular to it; the names are Python's, in
@@ -98,9 +99,9 @@ struct Block {
   ptrdiff_t a_stride = 0, b_stride = 0, out_stride = 0;
 };
 
-// Computes a block. Nothing need be aligned, and `out` may be exactly a or b where that
-// is contiguous, or has the same strides. After Traffic::streamed the caller ends with a store fence. Returns how many elements overflow under
-// `count`, and under `widen` of 64 bits; under `error` only whether any does, as 0 or 1; else 0.
+// Computes a block. Nothing need be aligned, and `out` may be exactly a or b where that has the same strides. After
+// Traffic::streamed the caller ends with a store fence. Returns how many elements overflow under `count`, and under
+// `widen` of 64 bits; under `error` only whether any does, as 0 or 1; else 0.
 using Kernel = size_t (*)(const void* table, const Block& block, Accesses accesses, Traffic traffic);
 
 // Rows of n elements, `stride` bytes apart, that are to be contiguous; the other strides are from row to row.

@@ -119,6 +119,7 @@ struct Transposition {
     size_t c = 0;
     while (backwards && c < columns && source(n, c) > end) ++c;
     one_by_one(0, c);
+    // At a larger distance some of the pages in between hold no element.
     for (; distance <= kPage && c + n <= columns && source(n, backwards ? c : c + n - 1) <= end; c += n) {
       Vec<T, n> v[n];
       for (size_t i = 0; i < n; ++i) v[i] = get<Vec<T, n>>(source(0, c + i));
@@ -136,8 +137,6 @@ struct Transposition {
     }
   }
 
-  static constexpr ptrdiff_t kPage =
-      4096;  // bytes; of columns at no larger distance, every page in between holds an element
   template <size_t n>
   static constexpr bool has_half = n >= 4 && n * sizeof(T) >= 16;
 };

@@ -79,22 +79,6 @@ MINUEND_PLAN_INLINE size_t run_range(const Views& views, const Traversal& traver
 const CacheSizes kCaches = cache_sizes();
 const bool kIsAmd = is_amd();
 
-// Bytes of cache lines for an element of an operand: what lies in between is read as well.
-size_t in_lines(const Layout& l, const ptrdiff_t* strides, size_t item) {
-  size_t least = 0;
-  for (int i = 0; i < l.rank; ++i) {
-    const auto stride = size_t(std::abs(strides[i]));
-    if (l.size[i] > 1 && stride > 0 && (least == 0 || stride < least)) least = stride;
-  }
-  return std::max(std::min(least, kCacheLine), item);
-}
-
-// Bytes of an operand, each element once.
-size_t bytes_read(const Layout& l, const ptrdiff_t* strides, size_t item) {
-  for (int i = 0; i < l.rank; ++i) item *= strides[i] == 0 ? 1 : l.size[i];
-  return item;
-}
-
 struct Moved {
   size_t read, written;  // bytes
 };
@@ -103,7 +87,9 @@ struct Moved {
 Moved moved(const Work& work, bool by_lines) {
   const Layout& l = work.layout;
   const size_t item = item_size(work.element), result = result_size(work.element, work.policy);
-  auto bytes = [&](const ptrdiff_t* s, size_t own) { return bytes_read(l, s, by_lines ? in_lines(l, s, own) : own); };
+  auto bytes = [&](const ptrdiff_t* s, size_t own) {
+    return elements_read(l, s) * (by_lines ? in_lines(l, s, own) : own);
+  };
   return {bytes(l.a, item) + bytes(l.b, item), l.count() * (by_lines ? in_lines(l, l.out, result) : result)};
 }
 

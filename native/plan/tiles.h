@@ -160,10 +160,8 @@ class Tiles : public KernelTraversal {
     if (traffic == Traffic::streamed && is_apart && takes_singles(work.element, work.policy)) return true;
     const bool is_whole = columns >= kFew || columns % (16 / size_t(item)) == 0;
     if (other[inner] == 0 || other[inner] == item || (gathered_fast && !is_apart) || !is_whole) return false;
-    size_t lines = 1;
-    for (int d = outer + 1; d <= inner; ++d) lines *= s[d] == 0 ? 1 : l.size[d];
     const Strides a{l.a[inner - 1], l.a[inner]}, b{l.b[inner - 1], l.b[inner]};
-    return lines <= kLinesInL1 && reads_singles(work, columns, a, b) &&
+    return elements_read(l, s, outer + 1) <= kLinesInL1 && reads_singles(work, columns, a, b) &&
            lines_in_a_set(s[inner], columns) <= kWaysOfL1;
   }
 
@@ -176,14 +174,7 @@ class Tiles : public KernelTraversal {
     const bool is_line = l.size[outer] * size_t(std::abs(s[outer])) <= kCacheLine;
     const bool is_apart = std::abs(other[outer]) >= kPage && l.size[inner] < kSomeColumns;
     if (outer == inner - 1 || !is_line || !is_apart) return false;
-    size_t elements = 1;
-    auto least = ptrdiff_t(kCacheLine);
-    for (int d = outer + 1; d <= inner; ++d) {
-      if (s[d] == 0) continue;
-      elements *= l.size[d];
-      least = std::min(least, ptrdiff_t(std::abs(s[d])));
-    }
-    return elements * size_t(least) <= kHalfOfL2;
+    return elements_read(l, s, outer + 1) * in_lines(l, s, item_size(work.element), outer + 1) <= kHalfOfL2;
   }
 
   // Whether rows are sooner read one element at a time, beside an operand that is read as it lies:

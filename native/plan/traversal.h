@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "plan/execute.h"
 #include "system/instruction_sets.h"
@@ -35,7 +36,23 @@ class Traversal {
 };
 
 constexpr size_t kLeastStreamedRow = 2048;  // bytes
-constexpr ptrdiff_t kPage = 4096;           // bytes
+
+// Elements of an operand along the dims from one on, each once.
+inline size_t elements_read(const Layout& l, const ptrdiff_t* strides, int from = 0) {
+  size_t n = 1;
+  for (int i = from; i < l.rank; ++i) n *= strides[i] == 0 ? 1 : l.size[i];
+  return n;
+}
+
+// Bytes of cache lines for each of them, of `item` bytes: what lies in between is read as well.
+inline size_t in_lines(const Layout& l, const ptrdiff_t* strides, size_t item, int from = 0) {
+  size_t least = 0;
+  for (int i = from; i < l.rank; ++i) {
+    const auto stride = size_t(std::abs(strides[i]));
+    if (l.size[i] > 1 && stride > 0 && (least == 0 || stride < least)) least = stride;
+  }
+  return std::max(std::min(least, kCacheLine), item);
+}
 
 // Short rows are not cut; of long ones, no two threads write to one cache line of a contiguous result.
 inline size_t row_grain(size_t n) { return n <= kChunk ? n : 64; }
