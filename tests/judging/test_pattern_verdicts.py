@@ -1288,6 +1288,40 @@ def test_a_difference_is_not_rounded_before_what_only_hands_it_on(body, target):
     assert not np.array_equal(got.codes, mn.run(onnx.parser.parse_model(text), fed)["q"].view(np.uint16))
 
 
+RELUS = {
+    "d = Relu(a) q = Sub(a, d)": True, "d = Relu(a) q = Sub(b, d)": True, "d = Relu(a) q = Sub(d, b)": True,
+    "d = Sub(a, b) e = Relu(d) q = Neg(e)": True, "d = Sub(a, b) q = Relu(d)": False,
+}  # fmt: skip
+"""Nodes, and whether onnxruntime converts a zero that Relu gives there, and Relu with it."""
+
+
+@pytest.mark.parametrize("nodes", RELUS)
+@pytest.mark.parametrize(("opset", "release"), [(17, "1.32.0"), (18, "1.32.0"), (19, "1.32.0"), (18, "1.18.1")])
+def test_relu_of_float16_is_a_max_at_opset_18(nodes, opset, release):
+    """So in seed 18001 of ``tools/differential.py --surface verdicts``: ``x - Relu(x)`` was -0 for 0."""
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>'
+    text = f"{head} g (float16[33] a, float16[33] b) => (float16[33] q) {{ {nodes} }}"
+    differs = RELUS[nodes] and opset == 18 and release == "1.32.0"
+    found = [(one.verdict, one.severity) for one in check(text, f"onnxruntime-cpu@{release}")]
+    assert found == [("different-numbers", "sign-of-zero") if differs else ("ok", None)]
+    if release != "1.32.0":
+        return
+    given = dict.fromkeys("ab", np.full(33, -0.0, np.float16))
+    if ", b)" in nodes:
+        given["b"] = -given["b"]
+
+    def result(text):
+        model = onnx.parser.parse_model(text)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        return session.run(None, {one.name: given[one.name] for one in model.graph.input})[0]
+
+    for line in nodes.replace(") ", ")\n").splitlines():  # each node in isolation
+        name, _, call = line.partition(" = ")
+        inputs = ", ".join(f"float16[33] {one}" for one in call.partition("(")[2][:-1].split(", "))
+        given[name] = result(f"{head} g ({inputs}) => (float16[33] {name}) {{ {line} }}")
+    assert (result(text).tobytes() != given["q"].tobytes()) == differs
+
+
 @pytest.mark.parametrize("reader", ["e = Min(d, y) q = Relu(e)", "e = Max(y, d) q = Neg(e)"])
 def test_the_other_one_of_two_zeros_comes_of_extremes_between_nodes(reader):
     """So in seed 9811 of ``tools/judge_graphs.py --cases``: a float16 kernel picks one, that of float32 the other."""

@@ -12,7 +12,10 @@ from onnx import ModelProto, parser
 import minuend as mn
 from minuend.cli import main
 from minuend.core.elements import TYPES
-from minuend.onnx.graphs.declared import DECLARED, constant_outputs, kinds
+from minuend.onnx.documents.document import Document
+from minuend.onnx.graphs.declared import DECLARED, constant_outputs
+from minuend.onnx.graphs.declared import kinds as declared_kinds
+from minuend.onnx.graphs.stated_sizes import FIXED, IN_VALUE_INFO, OUTPUT_SIZES, kinds_of_sizes
 from minuend.runtimes import registry, targets
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.reasons import UnsupportedForm
@@ -51,6 +54,14 @@ MODELS = {
     "<body = round (int64 i, bool go, int32[2,3] x) => (bool on, int32[2,3] y) { on = Identity(go) y = Sub(x, b) }> }",
     "Scan": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) { d = Sub(a, b) c = Scan <num_scan_inputs = 1, "
     "body = row (int32[3] x) => (int32[3] y) { y = Identity(x) }> (d) }",
+    "value_info of other sizes": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int32[2,4] d> "
+    "{ d = Sub(a, b) c = Identity(d) }",
+    "value_info of other names": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int32[n,3] d> "
+    "{ d = Sub(a, b) c = Identity(d) }",
+    "value_info that inference does not find": "g (int32[2,3] a, int32[2,3] b) => (int32[2,3] c) <int64[2,5] i> "
+    "{ c = Sub(a, b) i = NonZero(a) j = Identity(i) }",
+    "output of other sizes": "g (int32[2,3] a, int32[2,3] b) => (int32[2,4] c) { c = Sub(a, b) }",
+    "open size stated as a number": "g (int32[n,3] a, int32[n,3] b) => (int32[5,3] c) { c = Sub(a, b) }",
 }
 ALSO = {
     "output without type": {"output without shape"}, "dequantised below opset 19": {"dequantised value"},
@@ -61,6 +72,10 @@ INSTALLED = [
     name for name, adapter in registry.adapters().items()
     if "onnx" in adapter.DIALECTS and not adapter.ARRAYS and registry.release(adapter) is not None
 ]  # fmt: skip
+
+
+def kinds(given: ModelProto) -> frozenset[str]:
+    return declared_kinds(given) | kinds_of_sizes(Document(given))
 
 
 def model(kind: str) -> ModelProto:
@@ -81,7 +96,7 @@ def test_a_model_is_of_its_kind(kind: str) -> None:
 
 
 def test_every_kind_has_a_model() -> None:
-    assert {*MODELS} - {""} == {*DECLARED}
+    assert {*MODELS} - {""} == {*DECLARED, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
 
 
 @pytest.mark.parametrize("name", INSTALLED)
@@ -273,6 +288,16 @@ def test_what_no_rewrite_makes_readable_is_refused_and_check_offers_none(
     assert [one.instead for one in fixed.refused] == [f"run the model on another runtime than {fixed.target}"]
     assert main(["check", str(path), "--target", name]) == 1
     assert "minuend fix" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("kind", sorted(IN_VALUE_INFO))
+def test_fix_leaves_value_info_out_that_tract_refuses(kind: str, tmp_path: Path) -> None:
+    given = model(kind)
+    fixed = mn.fix(given, "tract", run=False)
+    assert fixed.changes == (f"value_info of 1 value is left out: {fixed.target} insists on it",)
+    assert not fixed.model.graph.value_info
+    assert mn.check(fixed.model, "tract").ok
+    assert given == model(kind)
 
 
 # ---- versions and sizes ---------------------------------------------------------------------------------------------

@@ -412,7 +412,9 @@ def why_refused(case: Case, a: Any, b: Any) -> tuple[Why, ...]:
     if "one selected" in case.extras:
         names = [{case.names[0]}, {case.names[0]}]
     elif names[0] != names[1] and not case.common:
-        return (Reason.NAMES(*(f"{name}'" for name in sorted(names[0] ^ names[1]))),)
+        others = sorted(names[0] ^ names[1])
+        texts = [name for name in others if name in a.data_vars and name in b.data_vars]  # without elements, numbers
+        return (Reason.NAMES(*(f"{name}'" for name in others)), *(Reason.TYPE("'string'", name) for name in texts))
     return tuple(reason for name in sorted(names[0] & names[1]) for reason in _why_pair(case, a, b, name))
 
 
@@ -708,12 +710,12 @@ def compare(case: Case, folder: Path, files: Mapping[str, File]) -> str:
     names = {case.names[0]} if selected else of_numbers(pair[0]) & of_numbers(pair[1])
     if of_numbers(c) != names:
         raise Difference(f"ours has the variables {sorted(c.data_vars)}, theirs {sorted(names)}")
+    # Where both are repeated, the difference has axes without names; xarray joins those of both.
+    of_b = {name for name in names if pair[0][name].shape != c[name].shape and pair[1][name].shape == c[name].shape}
     for name in sorted(names):
         check_values(name, pair[0], pair[1], c, case.overflow)
         check_report(reported[name], pair[0][name], pair[1][name], c[name])
-        # Where both are repeated, the difference has axes without names; xarray joins those of both.
-        of_b = pair[0][name].shape != c[name].shape and pair[1][name].shape == c[name].shape
-        owner, other = reversed(pair) if of_b else pair
+        owner, other = reversed(pair) if name in of_b else pair
         units = [str(raw_attributes(one[name]).get("units", "")) for one in pair]
         moments = all(" since " in one for one in units)
         came = {

@@ -16,6 +16,7 @@ from minuend.judging.operand_pools import codes_of
 from minuend.judging.recipe_patterns import proven
 from minuend.models.constants import Constants
 from minuend.models.flow import KEEPING
+from minuend.models.hazards import RELU_AS_MAX
 from minuend.models.matching.match import (
     ADJACENT,
     BIAS_LAST,
@@ -342,7 +343,8 @@ def _measured(occurrence: Occurrence, node: Node, target: Target, match: Match, 
         found = _of_power(occurrence, match)
     if found is not None and occurrence.made_of_open and not occurrence.dynamic:
         found = _joined(found, target.table.find(match, node.a.dtype, True, hint))
-    if found is not None and quirks(target.runtime).swaps_zeros and _is_extreme(occurrence, node, match):
+    swaps = quirks(target.runtime).swaps_zeros_of(match.operator, target.release)
+    if found is not None and swaps and _shows_other_zero(occurrence, node, match):
         found = joined(found, _OTHER_ZERO)
     shifted = _scales_and_shifts(match.pattern) and _may_be_vector(node.b)
     unknown = any(one.shape is None for one in node.operands)
@@ -403,12 +405,14 @@ def _joined(one: Answers, other: Answers | None) -> Answers | None:
     return None if other is None else joined(one, other)
 
 
-def _is_extreme(occurrence: Occurrence, node: Node, match: Match) -> bool:
-    """Whether Max or Min of a narrow type stands between nodes and the sign of a zero that it gives can be seen."""
-    if match.form != WITHIN or node.a.dtype not in NARROW or match.operator not in ("Max", "Min") or match.exact:
-        return False
+def _shows_other_zero(occurrence: Occurrence, node: Node, match: Match) -> bool:
+    """Whether the sign of a zero that Max, Min or Relu of a narrow type gives between nodes can be seen."""
+    pattern = match.pattern
+    reads = isinstance(pattern, Op) and pattern.judged
     zeros = all(one.lo <= 0 <= one.hi for one in occurrence.operands)  # another number less a zero has no sign of it
-    return zeros or not (isinstance(match.pattern, Op) and match.pattern.judged)
+    if match.operator == "Relu":  # the result of the graph is not converted before it
+        return RELU_AS_MAX in occurrence.violations and zeros and (reads or match.form == WITHIN)
+    return match.form == WITHIN and node.a.dtype in NARROW and not match.exact and (zeros or not reads)
 
 
 def _of_quantised(occurrence: Occurrence, match: Match) -> Answers:

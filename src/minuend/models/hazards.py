@@ -11,6 +11,7 @@ difference behind two layers  the node subtracts from what two layers with biase
 sum behind attention        the node adds or subtracts behind attention, and its result is read twice
 gated cell                  the node is part of a GRU cell that is written out
 scale of one element        a normalisation is scaled by one number
+Relu of float16 as a Max    the model is of opset 18, for which ONNX defines Relu as a function
 extremes of float16         the model has a Max or Min of float16 whose operands may have other shapes
 output quantised            what comes of the node is an output that Transpose alone reads besides, which is quantised
                             and dequantised behind it
@@ -47,6 +48,7 @@ SIGNS_MIXED = "signs of zero mixed up"
 EINSUM = "behind Einsum"
 MASK = "mask of attention"
 EXTREMES = "extremes of float16"
+RELU_AS_MAX = "Relu of float16 as a Max"
 MOVED_INT8 = "int8 moved"
 INPUT_IN_16_BITS = "input in 16 bits"
 INPUT_WITHOUT_SHAPE, INPUT_WITHOUT_TYPE = (f"input without {one}" for one in ("shape", "type"))
@@ -62,7 +64,7 @@ AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16, OVER_OTHERS = (
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
 KINDS = frozenset((
-    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, MOVED_INT8, INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE,
+    JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, RELU_AS_MAX, MOVED_INT8, INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE,
     INPUT_WITHOUT_TYPE, QUANTISED_OUTPUT, READ_BESIDES, SCALE,
     BEHIND_ATTENTION, MASK, CELL, LAYERS, TWO_TYPES, WITH_FLOAT16, OF_FLOAT16, AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16,
     OVER_OTHERS,
@@ -246,6 +248,8 @@ def kinds_of_model(flows: Collection[Flow], opset: int) -> Iterator[str]:
     """Yield the kinds of a whole model, whose nodes of ONNX's own domain are of an opset."""
     if has_extremes_of_float16(flows):
         yield EXTREMES
+    if opset == _OPSET_OF_FUNCTIONS and any(map(_has_relu_of_float16, flows)):
+        yield RELU_AS_MAX
     if hands_out_16_bits(flows):
         yield INPUT_IN_16_BITS
     if opset > 20 and moves_int8(flows):
@@ -255,6 +259,14 @@ def kinds_of_model(flows: Collection[Flow], opset: int) -> Iterator[str]:
     for flow in flows:
         for _, kinds in _normalisations(flow, opset):
             yield from _NOT_LOADED.intersection(kinds)
+
+
+_OPSET_OF_FUNCTIONS = 18
+"""The one opset for which ONNX defines Relu as a function."""
+
+
+def _has_relu_of_float16(flow: Flow) -> bool:
+    return any(operator == "Relu" and flow.dtypes.get(outputs[0]) == "float16" for operator, _, outputs in flow.steps)
 
 
 def _reads_besides(flow: Flow) -> bool:

@@ -13,6 +13,7 @@ from minuend.models.occurrences import Occurrence
 from minuend.onnx.documents.constant_storage import store_raw
 from minuend.onnx.graphs.inlining import inlined
 from minuend.onnx.graphs.scope import model_opsets
+from minuend.onnx.graphs.stated_sizes import IN_VALUE_INFO, kinds_of_sizes, leave_out
 from minuend.onnx.graphs.walk import sub_nodes
 from minuend.onnx.model import Model as OnnxModel
 from minuend.onnx.rewrites.opset_choice import choose_for_opset, lowest_opset, needs_modern, saturating_opset
@@ -103,10 +104,18 @@ class OnnxWork(Work):
 
     def _store(self, target: Target) -> None:
         """Store constants so that the target reads them."""
-        done = store_raw(self.model, quirks(target.runtime).strict)
+        unread = quirks(target.runtime).strict
+        done = store_raw(self.model, unread)
         if done:
             self.changed = True
             self.changes.append(f"{done}, which {target.name} reads")
+        insists = IN_VALUE_INFO & unread.keys()
+        if insists and insists & kinds_of_sizes(self.model):
+            count = leave_out(self.model.proto)
+            self.changed = True
+            self.changes.append(
+                f"value_info of {count} value{'s' * (count > 1)} is left out: {target.name} insists on it"
+            )
 
     def _saturates_below(self, opset: int) -> bool:
         """Whether it is of an earlier opset, which may lack the operators that saturate."""

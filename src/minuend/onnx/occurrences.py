@@ -42,6 +42,7 @@ from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.inference import Inference
 from minuend.onnx.graphs.nesting import filled_in, graphs
 from minuend.onnx.graphs.scope import MAIN, functions, model_opsets, shape_of
+from minuend.onnx.graphs.stated_sizes import kinds_of_sizes
 from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
 from minuend.onnx.model import Model
 from minuend.onnx.opsets import schemas
@@ -120,7 +121,8 @@ def _analysed(
     opset = model_opsets(model.proto).get("", 0)
     hazards = {where: Hazards(flow, opset) for where, flow in flows.items()}
     stored = ways(model.proto)
-    violations = stored.union(declared.kinds(model.proto), (broken.kind for broken in model.violations))
+    sizes = kinds_of_sizes(model, contradicted=bool(analysis.scopes["graph"].inferred().refused))
+    violations = stored.union(declared.kinds(model.proto), sizes, (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
     violations |= set(kinds_of_model(flows.values(), opset))

@@ -77,7 +77,8 @@ class Quirks:
         rescales: whether it makes one operator of QuantizeLinear and DequantizeLinear, and rounds otherwise then.
         splits: whether it computes LayerNormalization and ConvTranspose as several operators, and fuses the product and
             the sum that come last with what reads them.
-        swaps_zeros: whether Max and Min of +0 and -0 of a narrow type have another sign between nodes of float32.
+        swaps_zeros: operators that give the other one of +0 and -0 of a narrow type between nodes of float32, each with
+            the first release of which that is so.
         crosses: whether it takes a constant along the second of four axes or more for one along the last, behind a
             product of a matrix of an open shape, or refuses it.
         one_float: whether it computes float16 and float64 in float32, and leaves conversions between them out.
@@ -121,7 +122,7 @@ class Quirks:
     right: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rescales: bool = False
     splits: bool = False
-    swaps_zeros: bool = False
+    swaps_zeros: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     crosses: bool = False
     one_float: bool = False
     as_written: bool = False
@@ -163,6 +164,14 @@ class Quirks:
         """
         parts = _parts(release)[:2]
         return all(parts >= self.operators_from.get(name, ()) for name in operators)
+
+    def swaps_zeros_of(self, operator: str, release: str) -> bool:
+        """Return whether an operator of a release gives the other one of two zeros between nodes of float32.
+
+        >>> [quirks("onnxruntime-cpu").swaps_zeros_of("Relu", release) for release in ("1.18.1", "1.19.2")]
+        [False, True]
+        """
+        return operator in self.swaps_zeros and self.swaps_zeros[operator] <= _parts(release)
 
     def sums_apart(self, release: str) -> bool:
         """Return whether a release adds up the products of a depthwise convolution before what comes behind it.

@@ -410,3 +410,30 @@ def test_codecs_that_are_not_written_are_named(tmp_path: Path) -> None:
     made[:] = np.arange(4.0)
     report = subtract_files(path, path, str(tmp_path / "c.zarr"))
     assert report.notes == ("the codecs 'quantize' of 'difference' are left out",)
+
+
+@pytest.mark.parametrize("versions", [(2, 2), (2, 3), (3, 2), (3, 3)])
+@pytest.mark.parametrize("scalar", [{"a"}, {"b"}, {"a", "b"}])
+def test_all_arrays_of_a_group_are_of_one_version(versions: tuple[int, int], scalar: set[str], tmp_path: Path) -> None:
+    """A scalar less an array was written in version 3 in a group of version 2, where nothing finds it."""
+    for side, version in zip("ab", versions, strict=True):
+        group = zarr.open_group(tmp_path / f"{side}.zarr", mode="w", zarr_format=version)
+        for name in ("v", "w", "x"):
+            value = float("vwx".index(name) + 5 * (side == "a"))
+            shape = () if name == "w" and side in scalar else (4,)
+            group.create_array(name, data=np.full(shape, value), fill_value=np.nan)
+    subtract_files(*(str(tmp_path / f"{name}.zarr") for name in "abc"))
+    found = {name: one[...].tolist() for name, one in zarr.open_group(tmp_path / "c.zarr", mode="r").arrays()}
+    assert found == {"v": [5.0] * 4, "w": 5.0 if scalar == {"a", "b"} else [5.0] * 4, "x": [5.0] * 4}
+    headers = {
+        path.name for path in (tmp_path / "c.zarr").rglob("*") if path.name in (".zarray", ".zgroup", "zarr.json")
+    }
+    assert headers == ({".zarray", ".zgroup"} if versions[0] == 2 else {"zarr.json"})
+
+
+def test_a_scalar_less_an_array_of_version_2_is_of_version_2(tmp_path: Path) -> None:
+    made(tmp_path / "a.zarr", np.array(7, ">i4"), chunks=(), zarr_format=2)
+    made(tmp_path / "b.zarr", np.arange(3, dtype="i4"), chunks=(2,))
+    subtract_files(*(str(tmp_path / f"{name}.zarr") for name in "abc"))
+    found = zarr.open_array(tmp_path / "c.zarr", mode="r")
+    assert (found.metadata.zarr_format, found.dtype, found[...].tolist()) == (2, np.int32, [7, 6, 5])

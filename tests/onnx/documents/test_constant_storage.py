@@ -18,6 +18,7 @@ from minuend.models import hazards
 from minuend.models.sums import SUMS_OF_FLOAT64
 from minuend.onnx.documents import constant_storage, tensors
 from minuend.onnx.graphs import declared
+from minuend.onnx.graphs.stated_sizes import FIXED, IN_VALUE_INFO, OUTPUT_SIZES
 from minuend.onnx.model import Model
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.registry import adapters
@@ -311,6 +312,6 @@ def test_every_way_of_an_adapter_is_one() -> None:
     squares = {hazards.SQUARE + one.name for one in kinds}
     ways = {way for form in forms for way in form} | {*tensors.CONSTANTS, "sparse initializer", "sparse_value"}
     known = ways | broken | declared.DECLARED.keys() | squares | {declared.MAY_DIFFER, declared.NOT_KNOWN}
-    known |= {SUMS_OF_FLOAT64, *hazards.KINDS}
+    known |= {SUMS_OF_FLOAT64, *hazards.KINDS, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
     for name in adapters():
         assert {way.removeprefix(constant_storage.OPERAND) for way in quirks(name).strict} <= known

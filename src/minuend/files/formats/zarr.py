@@ -318,10 +318,11 @@ def groups_written(results: Sequence[Result]) -> Collection[str]:
 
 def notes(path: str, results: Sequence[Result]) -> tuple[str, ...]:
     """Say which attributes and codecs are left out."""
+    version = zarr_headers.version_of(results)
     codecs = [
         f"the codecs {quoted(names)} of {clipped(result.name)} are left out"
         for result in results
-        if (names := zarr_headers.codecs_left_out(result))
+        if (names := zarr_headers.codecs_left_out(result, version))
     ]
     return (*zarr_conventions.left_out(results, groups_written(results)), *codecs)
 
@@ -366,28 +367,28 @@ def headers_of(path: str, results: Sequence[Result]) -> Mapping[str, bytes]:
     """Return all that stands beside the chunks, by its key; the outermost group comes last."""
     chunks: dict[str, Callable[[], bytes]] = {}
     found: dict[str, _Json] = {}
-    groups: dict[str, tuple[int, _Json]] = {}
+    groups: dict[str, _Json] = {}
+    version = zarr_headers.version_of(results)
     shapes = {name: result.shape for name, result in zip(names_of(results), results, strict=True)}
     stated = {
         group: zarr_images.of_written(group, attributes, shapes)
         for group, attributes in conventions.groups_of(results).items()
     }
     for name, result in zip(names_of(results), results, strict=True):
-        version, header = zarr_headers.header_of(result)
+        header = zarr_headers.header_of(result, version)
         attributes = zarr_conventions.in_attributes(result, version, path)
         found |= _header(name, version, zarr_conventions.in_header(result, version, header), attributes)
         for group in _groups_around(name):
-            groups.setdefault(group, (version, zarr_conventions.in_json(stated.get(group, {}))))
+            groups.setdefault(group, zarr_conventions.in_json(stated.get(group, {})))
     for name, one in conventions.companions(results).items() if groups else ():
-        version = groups[""][0]
         written = zarr_conventions.companion(one, version)
         found |= _header(name, version, written.header, written.attributes)
         chunks |= {f"{name}/{key}": make for key, make in written.chunks.items()}
-    for group, (version, stating) in sorted(groups.items(), reverse=True):
-        kind = {"node_type": "group"} if version == 3 else {}
+    kind = {"node_type": "group"} if version == 3 else {}
+    for group, stating in sorted(groups.items(), reverse=True):
         found |= _header(group, version, {"zarr_format": version, **kind}, stating)
     if groups and any(map(_is_consolidated, results)):
-        found = zarr_headers.consolidated(found, groups[""][0])
+        found = zarr_headers.consolidated(found, version)
     makers = {key: functools.partial(_as_json, data) for key, data in found.items()}
     return Headers(chunks | makers)
 

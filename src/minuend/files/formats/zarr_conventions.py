@@ -238,17 +238,9 @@ def companion(one: Companion, version: int) -> Written:
         for region in (boxes(shape, chunk) if 0 not in shape else ())
     }
     if version == 2:
-        text = dtype.kind == "O"
-        header: dict[str, object] = {
-            "zarr_format": 2,
-            "shape": list(shape),
-            "chunks": list(chunk),
-            "dtype": "|O" if text else dtype.newbyteorder("<").str,
-            "fill_value": None if fill is None else _number_in_json(fill),
-            "order": "C",
-            "filters": [{"id": _TEXT}] if text else None,
-            "compressor": {"id": "zlib", "level": 1},
-        }
+        stated = None if fill is None else _number_in_json(fill)
+        filters = [{"id": _TEXT}] if dtype.kind == "O" else None
+        header = zarr_headers.header_2(shape, dtype, chunk, stated, filters)
         return Written(header, attributes | {_DIMENSIONS: _called(one.axes)}, chunks)
     kind, empty, codec = _of_version_3(dtype)
     codecs = [codec, {"name": "gzip", "configuration": {"level": 1}}]

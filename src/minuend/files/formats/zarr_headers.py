@@ -223,32 +223,52 @@ def _names(codecs: object) -> list[str]:
 # ---- what is written -----------------------------------------------------------------------------------------------
 
 
-def header_of(result: Result) -> tuple[int, dict[str, object]]:
-    """Return zarr's version and the header of an array that holds a result; version 2 has no attributes in it."""
+def version_of(results: Sequence[Result]) -> int:
+    """Return the version of zarr that results are written in, all of them: what lies in a group of another is not seen.
+
+    It is that of the first one whose A, or B where the result has its place, was a zarr array.
+    """
+    return next((one.about.stored.version for one in results if one.about.stored is not None), 3)
+
+
+def header_of(result: Result, version: int) -> dict[str, object]:
+    """Return the header of an array of a version that holds a result; version 2 has no attributes in it."""
     stored = result.about.stored
     dtype = result.element.memory
-    if stored is None or result.chunks is None:
+    if stored is None or not _is_kept(result, version):
         fill = _fill_of(stored.header, result.element) if stored is not None else None
-        return 3, _plain_header(result) | ({} if fill is None else {"fill_value": fill})
+        if version == 2 and isinstance(fill, str) and fill.startswith("0x"):  # bits, which version 3 alone has
+            fill = None
+        return _plain_header(result, version) | ({} if fill is None else {"fill_value": fill})
     header = dict(stored.header)
     header["fill_value"] = _fill_of(header, result.element)
-    if stored.version == 2:
+    if version == 2:
         order = np.dtype(header["dtype"]).byteorder
         filters = [one for one in header.get("filters") or () if _is_exact_filter(one, dtype, result.element)]
         compressor = {} if (header.get("compressor") or {}).get("id") not in _ROUNDING else {"compressor": _ZLIB}
-        return 2, header | compressor | {
-            "dtype": dtype.newbyteorder(">" if order == ">" else "<").str,
-            "filters": filters or None,
-        }
-    return 3, header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
+        return (
+            header
+            | compressor
+            | {
+                "dtype": dtype.newbyteorder(">" if order == ">" else "<").str,
+                "filters": filters or None,
+            }
+        )
+    return header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
 
 
-def codecs_left_out(result: Result) -> tuple[str, ...]:
+def _is_kept(result: Result, version: int) -> bool:
+    """Whether a result is stored as A was: it has A's shape, and A was of the version that is written."""
+    stored = result.about.stored
+    return stored is not None and result.chunks is not None and stored.version == version
+
+
+def codecs_left_out(result: Result, version: int) -> tuple[str, ...]:
     """Return the names of A's codecs that are not written: they round, or are of A's type."""
     stored = result.about.stored
-    if stored is None or result.chunks is None:
+    if stored is None or not _is_kept(result, version):
         return ()
-    written = set(_codec_names(header_of(result)[1]))
+    written = set(_codec_names(header_of(result, version)))
     return tuple(name for name in dict.fromkeys(_codec_names(stored.header)) if name not in written)
 
 
@@ -304,12 +324,30 @@ def _exact_codecs(codecs: Sequence[Any], dtype: np.dtype[np.generic]) -> list[An
     return exact
 
 
-def _plain_header(result: Result) -> dict[str, object]:
-    """Return the header of an array whose A had none, or another shape."""
+def _plain_header(result: Result, version: int) -> dict[str, object]:
+    """Return the header of an array whose A had none, or another shape, or was of another version."""
     chunks = result.chunks or band(result.shape, result.element.itemsize)
     fill = 0 if result.element.is_integer else 0.0
+    if version == 2:
+        return header_2(result.shape, result.element.memory, chunks, fill)
     codecs = [bytes_codec(result.element.itemsize), _ZSTD]
     return header_3(result.shape, result.element.memory.name, chunks, fill, codecs, attributes={})
+
+
+def header_2(
+    shape: Sequence[int], dtype: np.dtype[Any], chunks: Sequence[int], fill: object, filters: object = None
+) -> dict[str, object]:
+    """Return the header of an array of version 2."""
+    return {
+        "zarr_format": 2,
+        "shape": list(shape),
+        "chunks": [max(1, dim) for dim in chunks],
+        "dtype": dtype.newbyteorder("<").str,
+        "fill_value": fill,
+        "order": "C",
+        "filters": filters,
+        "compressor": _ZLIB,
+    }
 
 
 def header_3(

@@ -53,13 +53,16 @@ class Inference:
     refused: list[str] = field(default_factory=list)
 
 
-def infer_types(model: Document | ModelProto, inputs: Types | None = None) -> Inference:
+def infer_types(model: Document | ModelProto, inputs: Types | None = None, *, believed: bool = True) -> Inference:
     """Infer the types of all values of a model.
 
     Args:
         model: the model. inputs: types of the graph's inputs to be taken instead of the declared ones.
+        believed: whether the shapes that the model states of other values are taken for right where they say more.
     """
     lean = _lean(model, inputs or {})
+    if not believed:
+        _forget_types(lean.graph)
     local = Calls(lean)
     places = {(one.domain, one.name, one.overload): where for one, where in functions(lean)}
     found = Inference()
@@ -107,6 +110,16 @@ def _lean(model: Document | ModelProto, inputs: Types) -> ModelProto:
             for node in one.node:
                 _slim(node, opsets.get(""), files)
     return lean
+
+
+def _forget_types(graph: GraphProto) -> None:
+    """Leave nothing of the types of values in between, and no shapes of outputs, in place."""
+    for one in within(graph):
+        if isinstance(one, GraphProto):
+            one.ClearField("value_info")
+            for value in one.output:
+                if value.type.HasField("tensor_type"):
+                    value.type.tensor_type.ClearField("shape")
 
 
 def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:

@@ -31,6 +31,15 @@ STRICT = {
         "IREE does not know the domain ai.onnx by its name; leave it out of nodes",
     ),
     "input without shape": ("not-implemented", "IREE takes an input without a shape for a scalar"),
+    "value_info of other sizes": (
+        "not-implemented",
+        "IREE refuses value_info of other sizes than those it finds; minuend fix leaves it out",
+    ),
+    "output of other sizes": ("not-implemented", "IREE refuses outputs of other sizes than those it finds"),
+    "open size stated as a number": (
+        "unknown",
+        "IREE refuses an open dim of another size than one that the model states behind it; state the input's size",
+    ),
     "local function": ("not-implemented", "IREE reads no local functions; minuend fix inlines them"),
     **_TYPED,
     "value_floats": ("not-implemented", f"IREE does not compile value_floats; {_RAW}"),

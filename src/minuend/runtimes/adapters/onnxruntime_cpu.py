@@ -108,9 +108,10 @@ NARROW_CONSTANTS = "as values"
 of 576 elements 28 to 420 differ in ``Sub(Mul(w, k), p)`` and ``Sub(x, Mul(w, k))`` alike. So in 1.20.1, 1.26.0 and
 1.31.1."""
 
-SWAPS_ZEROS = True
+SWAPS_ZEROS = {"Max": (), "Min": (), "Relu": (1, 19)}
 """It has kernels of its own for Max and Min of float16. Where conversions around one are removed, that of float32 is
-run, which gives the other one of two zeros: ``Relu(Min(a - b, y))`` is -0 for 0, where a is b and y is -0."""
+run, which gives the other one of two zeros: ``Relu(Min(a - b, y))`` is -0 for 0, where a is b and y is -0. Of float16,
+Relu is a Max at opset 18 alone, for which ONNX defines it as one: ``x - Relu(x)`` is -0 for 0, where x is -0."""
 
 LOADED = {
     "1.15.0": (19, 9),

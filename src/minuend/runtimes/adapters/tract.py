@@ -15,6 +15,7 @@ RULES = None
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
 _TYPED = "tract reads no uint64_data; store it as raw_data, as minuend fix does"
+_SIZES = "tract refuses value_info whose sizes or names of dims it does not find itself; minuend fix leaves it out"
 STRICT = {
     "sparse initializer": ("not-implemented", "tract reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "tract reads no sparse_value; minuend fix stores the zeros"),
@@ -41,6 +42,9 @@ STRICT = {
         f"square of {dtype}": ("different-numbers", "tract leaves - 0 out of x * (x - 0), and its squares saturate")
         for dtype in ("int8", "uint8", "int32")
     },
+    "value_info of other sizes": ("not-implemented", _SIZES),
+    "value_info of other names": ("not-implemented", _SIZES),
+    "value_info that inference does not find": ("unknown", _SIZES),
     "sizes joined when it runs": (
         "unknown",
         "tract refuses some stated sizes, cuts and reshapes of what is broadcast along open or differently named dims",
