@@ -150,6 +150,28 @@ def test_an_input_whose_file_scales_it_is_refused(here, capsys):
     )
 
 
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_elements_without_data_that_a_model_gets_are_said(here, capsys, verb):
+    """A model takes -9999 for a number, and nothing said so."""
+    pytest.importorskip("onnxruntime")
+    h5py = pytest.importorskip("h5py")
+    save_model("m.onnx")
+    with h5py.File("a.h5", "w") as file:
+        file["v"] = np.uint8([5, 200])
+        file["v"].attrs["_FillValue"] = np.uint8(200)
+        file["w"] = np.uint8([5, 199])
+        file["w"].attrs["_FillValue"] = np.uint8(200)
+    words = (
+        ["run", "m.onnx", "-o", "o"] if verb == "run" else ["check", "m.onnx", "--run", "--target", "onnxruntime-cpu"]
+    )
+    _, out, err = call(capsys, *words, "--input", "a=a.h5::v", "--input", "b=a.h5::w")
+    assert out
+    assert err == (
+        "note: input 'a': 1 of 2 elements of a.h5::v are the nodata value 200; to the model they are numbers like "
+        "others\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [

@@ -128,7 +128,9 @@ def check(
         raise click.UsageError("--input is for --run; expected --run beside it")
     lost: list[OSError] = []
     paths = search(requested.models, _not_fetched, lost.append)
-    arrays, files = _read_inputs(inputs)
+    arrays, files, said = _read_inputs(inputs)
+    for line in said:
+        note(line)
     files = [*files, *named_files(*requested.targets, requested.path)]
     baselines = sorted({configs.path_for(path) for path in paths}) if write_baseline else []
     if outputs := [*baselines, *(out for out in (junit, sarif) if out is not None)]:
@@ -181,9 +183,9 @@ def _given(hint: str | None, tolerate: Sequence[str], operator: str) -> Iterator
     yield from ("--operator", operator) if operator != SUBTRACT.name else ()
 
 
-def _read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+def _read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str], tuple[str, ...]]:
     if not inputs:
-        return {}, []
+        return {}, [], ()
     from minuend.models.running import read_inputs  # slow
 
     return read_inputs(inputs)

@@ -12,7 +12,7 @@ from minuend.child import SECONDS, Limits
 from minuend.cli import options
 from minuend.cli.arguments import files, items, path, size
 from minuend.cli.options import Known
-from minuend.cli.printing import complain, report, report_lines, show, show_json
+from minuend.cli.printing import complain, note, report, report_lines, show, show_json
 from minuend.cli.status import FINDINGS, FINE
 from minuend.cli.verbs import Verb
 from minuend.core.limits import MAX_BYTES
@@ -55,6 +55,8 @@ def run(
     from minuend.models.running import run_files
 
     ran = run_files(model, inputs, out, max_bytes=max_bytes, evaluator=evaluator, limits=limits)
+    for line in ran.notes:
+        note(line)
     report_lines(as_json, lambda: run_json(ran), lambda: run_lines(ran))
 
 

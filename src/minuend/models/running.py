@@ -18,6 +18,7 @@ from minuend.errors import SpecError, Unsupported, listed
 from minuend.files import Result, check_output, file_format, open_tensors, split
 from minuend.files.base import quoted
 from minuend.files.formats.plain_types import plain_type
+from minuend.files.nodata import missing
 from minuend.files.scale_offset import meaning
 from minuend.files.streaming.reading import Array
 from minuend.files.transaction.remote import check_unchanged, watched
@@ -46,11 +47,13 @@ class Ran:
 
     Attributes:
         model: the model's path. outputs: what was written. printed: what the model itself printed.
+        notes: what a reader of the outputs should know of the inputs.
     """
 
     model: str
     outputs: list[Output]
     printed: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
 
 def run_files(
@@ -76,7 +79,7 @@ def run_files(
         SpecError: an input without a name, twice, or of several tensors; no such evaluator. Others: see
             :func:`minuend.models.opening.run`.
     """
-    arrays, files = read_inputs(inputs)
+    arrays, files, notes = read_inputs(inputs)
     opened = open_model(model)
     sources = (model, *opened.sources(), *files)
     if os.path.exists(folder) and not os.path.isdir(folder):
@@ -99,18 +102,20 @@ def run_files(
             write(stream)
     os.makedirs(folder, exist_ok=True)  # where a model has no outputs
     written = [Output(name, str(r.element), r.shape, paths[name]) for name, r in named.items()]
-    return Ran(model, written, list(done.printed))
+    return Ran(model, written, list(done.printed), notes)
 
 
-def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
-    """Read inputs, ``NAME=FILE`` each; return the arrays by name, and the files.
+def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str], tuple[str, ...]]:
+    """Read inputs, ``NAME=FILE`` each; return the arrays by name, the files, and what to know of elements without data.
 
     Raises:
         SpecError: an input without a name, twice, or of several tensors. Others: see
             :func:`minuend.files.open_tensors`.
     """
     files = _read_names(inputs)
-    return {name: _read(name, path) for name, path in files.items()}, [split(path)[0] for path in files.values()]
+    notes: list[str] = []
+    arrays = {name: _read(name, path, notes) for name, path in files.items()}
+    return arrays, [split(path)[0] for path in files.values()], tuple(notes)
 
 
 def _write(path: str, result: Result, stream: BinaryIO) -> None:
@@ -130,7 +135,7 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 @watched()
-def _read(name: str, path: str) -> Array:
+def _read(name: str, path: str, notes: list[str]) -> Array:
     found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
@@ -145,6 +150,13 @@ def _read(name: str, path: str) -> Array:
         )
     array = tensor.read()
     check_unchanged()
+    without = missing(array, tensor.about.nodata)
+    if without is not None:
+        count, value = int(np.count_nonzero(without)), tensor.about.nodata
+        notes.append(
+            f"input {name!r}: {count:,} of {array.size:,} elements of {path} are the nodata value {value}; to the "
+            "model they are numbers like others"
+        )
     return array
 
 
