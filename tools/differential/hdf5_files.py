@@ -409,7 +409,10 @@ def why_refused(case: Case, a: Any, b: Any, selected: bool) -> tuple[Why, ...]:
     chosen = [*_picked(case)] if selected else sorted(names[0] & names[1])
     of_pairs = tuple(reason for name in chosen for reason in _why_pair(case, name, a[name], b[name]))
     if not selected and names[0] != names[1]:
-        return (Reason.NAMES(*map(repr, sorted(names[0] ^ names[1]))), *of_pairs)
+        others = sorted(names[0] ^ names[1])
+        texts = [name for name in others if any(name in one and _holds_texts(one[name]) for one in (a, b))]
+        reasons = (Reason.TYPE("'string'", repr(name)) for name in texts)
+        return (Reason.NAMES(*map(repr, others)), *reasons, *of_pairs)
     return of_pairs
 
 

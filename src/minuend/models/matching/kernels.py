@@ -48,7 +48,7 @@ def _kernels(flow: Flow, operands: Sequence[str], place: int, made: int, passed:
     others = [one for i, one in enumerate(operands) if i != place]
     linear = {*LINEAR, *SHAPES}.issuperset(passed)
     zeros = operator == "DequantizeLinear" and flow.folded.isdisjoint(inputs[:1]) and flow.has_zero_point(inputs)
-    if (operator in _NEGATING or (zeros and not passed)) and _is_negated(flow, operands, place):
+    if (operator.startswith(_NEGATING) or (zeros and not passed)) and _is_negated(flow, operands, place):
         yield NEGATED
     if operator == "Conv" and len(inputs) > 1:
         values = any(one != way and one not in flow.folded and may_be_of_one_shape(flow, one, way) for one in others)
@@ -142,16 +142,15 @@ def _is_normalised_in_kernel(flow: Flow, name: str) -> bool:
 
 
 _NEGATING = (
-    "AveragePool", "Conv", "ConvTranspose", "Gemm", "InstanceNormalization", "LayerNormalization", "MatMul",
-    "MeanVarianceNormalization",
+    "AveragePool", "Conv", "ConvTranspose", "Einsum", "Gemm", "InstanceNormalization", "LayerNormalization", "MatMul",
+    "MeanVarianceNormalization", "Resize", "Upsample",
 )  # fmt: skip
 """Operators that runtimes compute together with what their result is subtracted from."""
 
 
 def _is_negated(flow: Flow, operands: Sequence[str], place: int) -> bool:
     """Whether what a kernel makes may be subtracted as a negated value that is added: -0 less 0 is 0 then."""
-    # A negation has one operand.
-    return place == 1 and operands[0] != operands[1] and operands[0] not in flow.folded
+    return place == 1 and operands[0] != operands[1]
 
 
 def _shape(flow: Flow, name: str, count: int) -> Sequence[object] | None:
