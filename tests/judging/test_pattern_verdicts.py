@@ -1864,7 +1864,7 @@ ENLARGED = {
 @pytest.mark.parametrize("reader", ENLARGED)
 def test_what_reads_a_difference_can_make_a_large_one_of_a_subnormal_one(reader):
     stored = "float half = {0.5}, float two = {2}, float none = {0}, int64[1] s = {2}"
-    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[2] x, float[2] y) => (float[2] z) <{stored}>'
+    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[2] x, float[2] y) => (float[] z) <{stored}>'
     (finding,) = check(f"{text} {{ d = Sub (x, y) {reader} }}", "iree", tolerate=()).findings
     assert finding.severity == ENLARGED[reader]
     assert finding.severity in {one.severity for one in finding.deviations}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ir_files import RESULT, WEIGHTS, changed
-from onnx import ModelProto, parser
+from onnx import ModelProto, defs, parser
 
 import minuend as mn
 from minuend.cli import main
 from minuend.core.elements import TYPES
+from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT
 from minuend.onnx.documents.document import Document
 from minuend.onnx.graphs.declared import DECLARED, constant_outputs
 from minuend.onnx.graphs.declared import kinds as declared_kinds
@@ -136,6 +138,73 @@ def test_a_declared_onnxruntime_takes_what_onnxruntime_takes(kind: str) -> None:
     found = {one: mn.check(given, one).findings[0] for one in ("onnxruntime-cpu", "onnxruntime-directml")}
     assert {one.verdict for one in found.values()} == {"not-implemented"}
     assert len({one.reason for one in found.values()}) == 1
+
+
+REDUCTIONS = sorted({one.name for one in defs.get_all_schemas() if not one.domain and one.name.startswith("Reduce")})
+
+
+def reduction(operator: str, form: str, kept: str = "keepdims = 1") -> ModelProto:
+    """A model that reduces a difference over the last of two axes."""
+    node, stored = f"{operator} <{', '.join(filter(None, ('axes = [1]', kept)))}> (d)", ""
+    if form == AXES_INPUT:
+        node, stored = f"{operator} {f'<{kept}>' if kept else ''} (d, k)", "<int64[1] k = {1}>"
+    opset = 13 if form == AXES_ATTRIBUTE or operator == "ReduceSum" else 18
+    return parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : {opset}]>
+        g (float[2,3] a, float[2,3] b) => (float[2,1] c) {stored} {{ d = Sub(a, b) c = {node} }}"""
+    )
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_a_runtime_reduces_over_the_axes_that_are_stated_or_is_said_not_to(name: str) -> None:
+    """openvino 2026.4 and MNN reduced over all of them, and the verdicts were ok."""
+    some = ("ReduceL1", "ReduceMean") if name in ("iree", "tvm") else REDUCTIONS  # which take a second for each
+    with Runtime(name) as runtime:
+        strict = quirks(name).strict_of(runtime.release)
+        for operator, form, kept in itertools.product(some, (AXES_ATTRIBUTE, AXES_INPUT), ("", "keepdims = 1")):
+            if operator == "ReduceSum" and form == AXES_ATTRIBUTE:
+                continue
+            given = reduction(operator, form, kept)
+            own = {operator + form} | (set() if kept else {operator + KEEPDIMS_LEFT_OUT})
+            assert kinds(given) == own
+            array = np.array([[4, 5, 7], [2, 9, 3]], np.float32)
+            feeds = [("a", TYPES["float32"], array.view(np.uint32)), ("b", TYPES["float32"], np.zeros((2, 3), "u4"))]
+            (found,) = runtime.query("onnx", given.SerializeToString(), b"", feeds)
+            assert not isinstance(found, Refused)
+            assert (found.codes.shape == (2, 1)) == own.isdisjoint(strict), (operator, form, kept)
+
+
+@pytest.mark.parametrize(
+    ("target", "form", "wrong"),
+    [
+        ("openvino-cpu@2026.4.1", AXES_ATTRIBUTE, {"ReduceL1", "ReduceLogSum", "ReduceLogSumExp"}),
+        ("openvino-cpu@2026.2.1", AXES_ATTRIBUTE, {"ReduceL1"}),
+        ("openvino-cpu@2025.0.0", AXES_ATTRIBUTE, set()),
+        ("openvino-cpu@2024.6.0", AXES_INPUT, set()),
+        ("openvino-cpu@2024.3.0", AXES_INPUT, {"ReduceL1", "ReduceLogSumExp", "ReduceProd"}),
+        ("openvino-cpu@2024.0.0", AXES_INPUT, {*REDUCTIONS} - {"ReduceSum"}),
+        ("onnxruntime-openvino", AXES_ATTRIBUTE, {"ReduceL1"}),
+        ("mnn", AXES_INPUT, {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"}),
+    ],
+)
+def test_reductions_over_other_axes_are_different_numbers(target: str, form: str, wrong: set[str]) -> None:
+    found = {one: mn.check(reduction(one, form), target).findings[0] for one in REDUCTIONS}
+    severities = {one: found[one].severity for one in wrong}
+    assert {one for one, finding in found.items() if "over all axes" in finding.reason} == wrong
+    assert severities == dict.fromkeys(wrong, "numbers")
+
+
+def test_axes_that_mnn_drops_are_different_numbers() -> None:
+    (finding,) = mn.check(reduction("ReduceL2", AXES_ATTRIBUTE, ""), "mnn").findings
+    assert (finding.verdict, finding.severity) == ("different-numbers", "numbers")
+    assert "keepdims" in finding.reason
+
+
+def test_what_reduces_over_other_axes_is_refused_by_fix_with_what_helps() -> None:
+    fixed = mn.fix(reduction("ReduceL1", AXES_ATTRIBUTE), "openvino-cpu@2026.4.1", run=False)
+    assert [one.instead for one in fixed.refused] == ["convert the model to opset 18"]
+    converted = mn.convert(reduction("ReduceL1", AXES_ATTRIBUTE), "onnx:18").model
+    assert "over all axes" not in mn.check(converted, "openvino-cpu@2026.4.1").findings[0].reason
 
 
 CONSTANT = {

@@ -110,7 +110,9 @@ def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint:
         return _finding(occurrence, target, "not-implemented", unread)
     for form, (verdict, statement) in strict_of(target).items():
         if form in occurrence.violations:
-            return _finding(occurrence, target, verdict, UnsupportedForm(form, statement))
+            differs: Severity | None = "numbers" if verdict == "different-numbers" else None
+            found = _finding(occurrence, target, verdict, UnsupportedForm(form, statement), severity=differs)
+            return replace(found, deviations=(Deviation(differs),)) if differs else found
     if (statement := quirks(target.runtime).open_dims) and _has_sizes_that_may_differ(node):
         found = _finding(occurrence, target, "different-numbers", OpenSizesMeet(statement), severity="numbers")
         return replace(found, deviations=(Deviation("numbers"),))

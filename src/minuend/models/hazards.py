@@ -63,6 +63,11 @@ AND_BACK, FLOAT16_AND_BACK, IN_FLOAT16, OVER_OTHERS = (
 )
 OTHER_PARAMETERS: Mapping[bool | None, str] = {True: "other parameters", None: "unknown parameters"}
 
+AXES_ATTRIBUTE, AXES_INPUT = (f" of axes as an {form}" for form in ("attribute", "input"))
+KEEPDIMS_LEFT_OUT = " without keepdims"
+"""Behind the name of an operator that reduces: how a node of the model states the axes, and that it leaves out
+``keepdims``, which is 1 then."""
+
 KINDS = frozenset((
     JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, RELU_AS_MAX, MOVED_INT8, INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE,
     INPUT_WITHOUT_TYPE, QUANTISED_OUTPUT, READ_BESIDES, SCALE,

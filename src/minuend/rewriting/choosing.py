@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from minuend.core.elements import TYPES, ElementType
 from minuend.core.policies import Contract
 from minuend.core.shapes import size
 from minuend.judging.node_verdicts import as_opened, judge, unfolded
 from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
+from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
 from minuend.operators.recipe import Recipe
@@ -22,7 +23,7 @@ from minuend.rewriting.wording import FLOATS, SATURATE, deviation, elsewhere, in
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reasons import OpenSizesMeet, UnsupportedForm, deciding
+from minuend.runtimes.reasons import OpenSizesMeet, Reason, UnsupportedForm, deciding
 from minuend.runtimes.severity import Severity
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
@@ -146,7 +147,7 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))
-    if isinstance(rule := deciding(finding.reasons), OpenSizesMeet):
+    if isinstance(rule := deciding(finding.reasons), OpenSizesMeet) or _is_of_axes(rule):
         cause, _, advice = rule.statement.partition("; ")
         return Choice("refuse", finding.reason.replace(rule.statement, cause), instead=advice)
     tolerated = request.options.tolerate.of(finding.target).covers(finding)
@@ -160,6 +161,11 @@ def choose(request: Request) -> Choice:
     chosen = _left_or_narrowed(request)
     unknown = chosen.action == "leave" and finding.verdict == "unknown"
     return replace(chosen, reason=finding.reason) if unknown else chosen
+
+
+def _is_of_axes(rule: Reason | None) -> TypeGuard[UnsupportedForm]:
+    """Whether a runtime reduces over other axes than those that the model states, which no node between changes."""
+    return isinstance(rule, UnsupportedForm) and rule.form.endswith((AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT))
 
 
 def _replaced(request: Request) -> Choice:

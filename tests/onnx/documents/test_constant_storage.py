@@ -305,13 +305,18 @@ def test_indices_of_a_sparse_constant_are_its_own(values: Sequence[int], at: Seq
         mn.run(with_sparse("graph", sparse(values, at)), fed("graph"))
 
 
+REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
+
+
 def test_every_way_of_an_adapter_is_one() -> None:
     broken = {"twice", "unimported", "unsorted", "captured", "unknown", "shadowed"}
     kinds = [found for i in TensorProto.DataType.values() if (found := tensors.data_type(i)) is not None and found.name]
-    forms = [(f"{one.name} in {one.field}", f"no {one.name}", f"two constants of {one.name}") for one in kinds]
+    stored = [(f"{one.name} in {one.field}", f"no {one.name}", f"two constants of {one.name}") for one in kinds]
     squares = {hazards.SQUARE + one.name for one in kinds}
-    ways = {way for form in forms for way in form} | {*tensors.CONSTANTS, "sparse initializer", "sparse_value"}
+    ways = {way for form in stored for way in form} | {*tensors.CONSTANTS, "sparse initializer", "sparse_value"}
     known = ways | broken | declared.DECLARED.keys() | squares | {declared.MAY_DIFFER, declared.NOT_KNOWN}
     known |= {SUMS_OF_FLOAT64, *hazards.KINDS, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
+    forms = (hazards.AXES_ATTRIBUTE, hazards.AXES_INPUT, hazards.KEEPDIMS_LEFT_OUT)
+    known |= {f"Reduce{one}{form}" for one in REDUCED for form in forms}
     for name in adapters():
         assert {way.removeprefix(constant_storage.OPERAND) for way in quirks(name).strict} <= known

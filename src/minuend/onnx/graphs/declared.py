@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.errors import SpecError, Unsupported
-from minuend.models.hazards import INPUT_WITHOUT_SHAPE
+from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, INPUT_WITHOUT_SHAPE, KEEPDIMS_LEFT_OUT
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import captured, within
 from minuend.onnx.graphs.scope import MAIN, domain_of, read_opsets
@@ -190,6 +190,30 @@ DECLARED: Mapping[str, Check] = MappingProxyType({
 })  # fmt: skip
 """Kinds, and whether a model is of one."""
 
+
+def reductions(model: ModelProto) -> frozenset[str]:
+    """Return the kinds of the nodes that reduce, in bodies and functions too.
+
+    >>> import onnx
+    >>> text = 'g (float[2,3] a) => (float[2] c) { c = ReduceL1 <axes = [1], keepdims = 0> (a) }'
+    >>> reductions(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14]> {text}'))
+    frozenset({'ReduceL1 of axes as an attribute'})
+    """
+    graphs = itertools.chain(within(model.graph), *(within(function) for function in model.functions))
+    nodes = (node for graph in graphs for node in graph.node if node.op_type.startswith("Reduce"))
+    return frozenset(node.op_type + form for node in nodes if node.domain in MAIN for form in _forms(node))
+
+
+def _forms(node: NodeProto) -> Iterator[str]:
+    stated = {one.name for one in node.attribute if one.name != "axes" or one.ints or one.ref_attr_name}
+    if "axes" in stated:
+        yield AXES_ATTRIBUTE
+    elif node.input[1:] and node.input[1]:
+        yield AXES_INPUT
+    if "keepdims" not in stated:
+        yield KEEPDIMS_LEFT_OUT
+
+
 MAY_DIFFER, NOT_KNOWN = "sizes that may differ", "sizes that are not known"
 """Kinds of a node whose operands have dims that the model does not say to be equal; see :func:`kinds_of_node`."""
 
@@ -202,7 +226,7 @@ def kinds(model: ModelProto) -> frozenset[str]:
     >>> sorted(kinds(model))
     ['output without shape', 'output without type']
     """
-    return frozenset(kind for kind, holds in DECLARED.items() if holds(model))
+    return frozenset(kind for kind, holds in DECLARED.items() if holds(model)) | reductions(model)
 
 
 def names_of_dims(model: ModelProto) -> frozenset[str]:

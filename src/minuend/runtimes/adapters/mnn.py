@@ -17,6 +17,13 @@ RULES = None
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
+_REDUCTIONS = {
+    " of axes as an input": (
+        "MNN reduces over all axes where some reductions, as ReduceL1, state axes as an input; "
+        "convert the model to opset 17"
+    ),
+    " without keepdims": "MNN keeps no axes where some reductions, as ReduceL1, leave out keepdims; state it as 1",
+}
 STRICT = {
     "sparse initializer": (
         "not-implemented",
@@ -36,6 +43,11 @@ STRICT = {
         "unknown",
         "MNN does not load some models that dequantise more than constants, or dies of them; which was not measured",
     ),
+    **{
+        operator + form: ("different-numbers", statement)
+        for operator in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+        for form, statement in _REDUCTIONS.items()
+    },
     "local function": ("not-implemented", "MNN's converter reads no local functions; minuend fix inlines them"),
 }
 """What it does not read: the verdict, and why."""

@@ -23,6 +23,10 @@ STRICT = {
         "different-numbers",
         "openvino makes one GRU cell of it that rounds otherwise and subtracts from 1 whatever stands there, or fails",
     ),
+    "ReduceL1 of axes as an attribute": (
+        "different-numbers",
+        "the provider reduces over all axes where ReduceL1 states them as an attribute; convert the model to opset 18",
+    ),
     **OF_EVERY_PROVIDER,
     "operand of uint32 in uint64_data": (
         "unknown",
