@@ -113,9 +113,9 @@ def read_inputs(inputs: Sequence[str]) -> tuple[dict[str, Array], list[str], tup
             :func:`minuend.files.open_tensors`.
     """
     files = _read_names(inputs)
-    notes: list[str] = []
-    arrays = {name: _read(name, path, notes) for name, path in files.items()}
-    return arrays, [split(path)[0] for path in files.values()], tuple(notes)
+    found = {name: _read(name, path) for name, path in files.items()}
+    arrays = {name: array for name, (array, _) in found.items()}
+    return arrays, [split(path)[0] for path in files.values()], tuple(note for _, note in found.values() if note)
 
 
 def _write(path: str, result: Result, stream: BinaryIO) -> None:
@@ -135,7 +135,8 @@ def _read_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 @watched()
-def _read(name: str, path: str, notes: list[str]) -> Array:
+def _read(name: str, path: str) -> tuple[Array, str]:
+    """Read an input; return it, and what to know of its elements without data, or ``""``."""
     found = open_tensors(path, every_type=True)  # a model's inputs can be of other types than subtraction's: bool
     if len(found) != 1:
         raise SpecError(
@@ -150,14 +151,17 @@ def _read(name: str, path: str, notes: list[str]) -> Array:
         )
     array = tensor.read()
     check_unchanged()
-    without = missing(array, tensor.about.nodata)
-    if without is not None:
-        count, value = int(np.count_nonzero(without)), tensor.about.nodata
-        notes.append(
-            f"input {name!r}: {count:,} of {array.size:,} elements of {path} are the nodata value {value}; to the "
-            "model they are numbers like others"
-        )
-    return array
+    return array, _without_data(name, path, array, tensor.about.nodata)
+
+
+def _without_data(name: str, path: str, array: Array, nodata: int | float | None) -> str:
+    without = missing(array, nodata)
+    if without is None:
+        return ""
+    return (
+        f"input {name!r}: {int(np.count_nonzero(without)):,} of {array.size:,} elements of {path} are the nodata value "
+        f"{nodata}; to the model they are numbers like others"
+    )
 
 
 def _results(name: str, value: object) -> Result:
