@@ -110,12 +110,9 @@ def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint:
         return _finding(occurrence, target, "not-implemented", unread)
     for form, (verdict, statement) in strict_of(target).items():
         if form in occurrence.violations:
-            differs: Severity | None = "numbers" if verdict == "different-numbers" else None
-            found = _finding(occurrence, target, verdict, UnsupportedForm(form, statement), severity=differs)
-            return replace(found, deviations=(Deviation(differs),)) if differs else found
+            return _beyond_measured(occurrence, target, verdict, UnsupportedForm(form, statement))
     if (statement := quirks(target.runtime).open_dims) and _has_sizes_that_may_differ(node):
-        found = _finding(occurrence, target, "different-numbers", OpenSizesMeet(statement), severity="numbers")
-        return replace(found, deviations=(Deviation("numbers"),))
+        return _beyond_measured(occurrence, target, "different-numbers", OpenSizesMeet(statement))
     occurrence = as_opened(occurrence, target)
     found = _as_read(_by_measurement(occurrence, node, measured, hint), occurrence, target)
     if (later := unfolded(occurrence, target)) is None:
@@ -123,6 +120,14 @@ def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint:
     again = _as_read(_by_measurement(later, node, measured, hint), later, target)
     worse = min(found, again, key=lambda one: WORST.index(one.verdict))
     return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
+
+
+def _beyond_measured(occurrence: Occurrence, target: Target, verdict: str, reason: Reason) -> Finding:
+    """Return what is known of a runtime beyond its measured data: numbers that differ can be any."""
+    if verdict != "different-numbers":
+        return _finding(occurrence, target, verdict, reason)
+    found = _finding(occurrence, target, verdict, reason, severity="numbers")
+    return replace(found, deviations=(Deviation("numbers"),))
 
 
 def _has_sizes_that_may_differ(node: Node) -> bool:

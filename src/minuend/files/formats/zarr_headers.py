@@ -233,43 +233,35 @@ def version_of(results: Sequence[Result]) -> int:
 
 def header_of(result: Result, version: int) -> dict[str, object]:
     """Return the header of an array of a version that holds a result; version 2 has no attributes in it."""
-    stored = result.about.stored
-    dtype = result.element.memory
-    if stored is None or not _is_kept(result, version):
+    stored, dtype = result.about.stored, result.element.memory
+    if (kept := _kept(result, version)) is None:
         fill = _fill_of(stored.header, result.element) if stored is not None else None
         if version == 2 and isinstance(fill, str) and fill.startswith("0x"):  # bits, which version 3 alone has
             fill = None
         return _plain_header(result, version) | ({} if fill is None else {"fill_value": fill})
-    header = dict(stored.header)
+    header = dict(kept)
     header["fill_value"] = _fill_of(header, result.element)
     if version == 2:
         order = np.dtype(header["dtype"]).byteorder
         filters = [one for one in header.get("filters") or () if _is_exact_filter(one, dtype, result.element)]
         compressor = {} if (header.get("compressor") or {}).get("id") not in _ROUNDING else {"compressor": _ZLIB}
-        return (
-            header
-            | compressor
-            | {
-                "dtype": dtype.newbyteorder(">" if order == ">" else "<").str,
-                "filters": filters or None,
-            }
-        )
+        own = {"dtype": dtype.newbyteorder(">" if order == ">" else "<").str, "filters": filters or None}
+        return header | compressor | own
     return header | {"data_type": dtype.name, "codecs": _exact_codecs(header["codecs"], dtype), "attributes": {}}
 
 
-def _is_kept(result: Result, version: int) -> bool:
-    """Whether a result is stored as A was: it has A's shape, and A was of the version that is written."""
+def _kept(result: Result, version: int) -> Mapping[str, Any] | None:
+    """Return A's header where a result is stored as A was: it has A's shape, and A was of the version written."""
     stored = result.about.stored
-    return stored is not None and result.chunks is not None and stored.version == version
+    return stored.header if stored is not None and result.chunks is not None and stored.version == version else None
 
 
 def codecs_left_out(result: Result, version: int) -> tuple[str, ...]:
     """Return the names of A's codecs that are not written: they round, or are of A's type."""
-    stored = result.about.stored
-    if stored is None or not _is_kept(result, version):
+    if (kept := _kept(result, version)) is None:
         return ()
     written = set(_codec_names(header_of(result, version)))
-    return tuple(name for name in dict.fromkeys(_codec_names(stored.header)) if name not in written)
+    return tuple(name for name in dict.fromkeys(_codec_names(kept)) if name not in written)
 
 
 def _codec_names(header: Mapping[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from minuend.errors import SpecError, Unsupported
 from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, INPUT_WITHOUT_SHAPE, KEEPDIMS_LEFT_OUT
 from minuend.onnx.documents.tensors import is_external
-from minuend.onnx.graphs.nesting import captured, within
+from minuend.onnx.graphs.nesting import captured, holders, within
 from minuend.onnx.graphs.scope import MAIN, domain_of, read_opsets
 from minuend.onnx.opsets import schemas
 from minuend.standards.node import Node
@@ -116,8 +116,7 @@ def _has_operator(model: ModelProto, name: str) -> bool:
 
 def _names_the_domain(model: ModelProto) -> bool:
     """Whether a node states ONNX's own domain by its name, ``ai.onnx``, which is the empty one."""
-    graphs = itertools.chain(within(model.graph), *(within(function) for function in model.functions))
-    return any(node.domain == "ai.onnx" for graph in graphs for node in graph.node)
+    return any(node.domain == "ai.onnx" for graph in holders(model) for node in graph.node)
 
 
 def _has_deprecated(model: ModelProto) -> bool:
@@ -199,8 +198,7 @@ def reductions(model: ModelProto) -> frozenset[str]:
     >>> reductions(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14]> {text}'))
     frozenset({'ReduceL1 of axes as an attribute'})
     """
-    graphs = itertools.chain(within(model.graph), *(within(function) for function in model.functions))
-    nodes = (node for graph in graphs for node in graph.node if node.op_type.startswith("Reduce"))
+    nodes = (node for graph in holders(model) for node in graph.node if node.op_type.startswith("Reduce"))
     return frozenset(node.op_type + form for node in nodes if node.domain in MAIN for form in _forms(node))
 
 

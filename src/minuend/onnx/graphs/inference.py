@@ -25,7 +25,7 @@ from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.external import DataFiles
 from minuend.onnx.graphs.call_counts import Calls, Key
 from minuend.onnx.graphs.nesting import attribute_graphs, bodies, contained, filled_in, replace_references, within
-from minuend.onnx.graphs.scope import MAIN, Types, functions, keep_common, model_opsets, read_opsets
+from minuend.onnx.graphs.scope import INVENTED, MAIN, Types, functions, keep_common, model_opsets, read_opsets
 from minuend.onnx.opsets import schemas
 from minuend.onnx.opsets.scope import without_data
 from minuend.onnx.processes import library_process
@@ -115,11 +115,10 @@ def _lean(model: Document | ModelProto, inputs: Types) -> ModelProto:
 def _forget_types(graph: GraphProto) -> None:
     """Leave nothing of the types of values in between, and no shapes of outputs, in place."""
     for one in within(graph):
-        if isinstance(one, GraphProto):
-            one.ClearField("value_info")
-            for value in one.output:
-                if value.type.HasField("tensor_type"):
-                    value.type.tensor_type.ClearField("shape")
+        one.ClearField("value_info")
+        for value in one.output:
+            if value.type.HasField("tensor_type"):
+                value.type.tensor_type.ClearField("shape")
 
 
 def _slim(node: NodeProto, opset: int | None, files: DataFiles | None) -> None:
@@ -330,7 +329,7 @@ def _rename_symbols(graph: GraphProto, given: Container[str], prefix: str) -> No
     """Make the names that inference gave to unknown dims the function's own: another function's are other dims."""
     for value in (*graph.value_info, *graph.output, *graph.input):
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param.startswith("unk__") and dim.dim_param not in given:
+            if dim.dim_param.startswith(INVENTED) and dim.dim_param not in given:
                 dim.dim_param = f"{prefix}__{dim.dim_param}"
     for body, _ in bodies(graph.node, ""):
         _rename_symbols(body, given, prefix)

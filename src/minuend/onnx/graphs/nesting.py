@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
@@ -99,6 +99,10 @@ def holders(model: ModelProto) -> Iterator[Holder]:
         yield from within(holder)
 
 
+@overload
+def within(holder: GraphProto) -> Iterator[GraphProto]: ...
+@overload
+def within(holder: Holder) -> Iterator[Holder]: ...
 def within(holder: Holder) -> Iterator[Holder]:
     """A graph or function, and every body in it."""
     yield holder

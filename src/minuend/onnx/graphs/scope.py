@@ -22,6 +22,8 @@ def domain_of(stated: str) -> str:
 
 
 Types: TypeAlias = Mapping[str, TypeProto]
+INVENTED = "unk__"
+"""With this begin the names that ONNX's inference gives to dims that it does not know."""
 
 
 def shape_of(type_: TypeProto | None) -> Shape:

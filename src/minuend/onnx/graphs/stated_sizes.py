@@ -16,7 +16,7 @@ from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 from minuend.onnx.documents.document import Document
 from minuend.onnx.graphs.inference import Inference, infer_types
 from minuend.onnx.graphs.nesting import bodies, within
-from minuend.onnx.graphs.scope import shape_of
+from minuend.onnx.graphs.scope import INVENTED, shape_of
 
 OTHER_SIZES = "value_info of other sizes"
 """It states a rank or a number, and inference finds another."""
@@ -71,27 +71,19 @@ def leave_out(model: ModelProto) -> int:
     Inference finds the types again, except behind operators that ONNX does not know.
     """
     count = sum(1 for _ in _value_info(model.graph))
-    for graph in _graphs(model.graph):
+    for graph in within(model.graph):
         graph.ClearField("value_info")
     return count
 
 
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    return (one for one in within(graph) if isinstance(one, GraphProto))
-
-
 def _value_info(graph: GraphProto) -> Iterator[ValueInfoProto]:
-    return itertools.chain.from_iterable(one.value_info for one in _graphs(graph))
+    return itertools.chain.from_iterable(one.value_info for one in within(graph))
 
 
 def _sizes(kind: TypeProto | None) -> list[Size] | None:
     """A shape, in which a dim that ONNX's inference named has no name."""
     dims = [str(dim) if isinstance(dim, tuple) else dim for dim in shape_of(kind) or ()]
-    return None if shape_of(kind) is None else [None if str(dim).startswith(_INVENTED) else dim for dim in dims]
-
-
-_INVENTED = "unk__"
-"""With this begin the names that ONNX's inference gives to dims that it does not know."""
+    return None if shape_of(kind) is None else [None if str(dim).startswith(INVENTED) else dim for dim in dims]
 
 
 def _pairs(graph: GraphProto, where: str, found: Inference) -> Iterator[tuple[bool, Size, Size]]:

@@ -19,7 +19,7 @@ from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto
 from minuend.core.shapes import format_shape
 from minuend.errors import ConversionRefused
 from minuend.onnx.graphs.nesting import all_inputs, holders, within
-from minuend.onnx.graphs.scope import MAIN, shape_of
+from minuend.onnx.graphs.scope import INVENTED, MAIN, shape_of
 from minuend.onnx.opsets.schemas import CAST_BY_NUMBER, type_text
 from minuend.onnx.opsets.scope import infer, own_types, skeleton
 from minuend.onnx.processes import library_process
@@ -221,7 +221,7 @@ def _open(type_: TypeProto) -> TypeProto:
     found = TypeProto()
     found.CopyFrom(type_)
     for dim in found.tensor_type.shape.dim:
-        if dim.dim_param.startswith("unk__"):
+        if dim.dim_param.startswith(INVENTED):
             dim.Clear()
     return found
 

@@ -53,27 +53,27 @@ OLDER_DIFFER = ("bfloat16",)
 TAKES_ANYWAY = {"onnx_legacy": "openvino's ONNX reader takes it all the same and joins the shapes by NumPy's rule"}
 _RAW = "store it as raw_data, as minuend fix does"
 _OVER_ALL = "this release of openvino reduces over all axes where some reductions, as ReduceL1, state axes as an "
+_ATTRIBUTE_SINCE = {"ReduceL1": (2025, 1), "ReduceLogSum": (2026, 3), "ReduceLogSumExp": (2026, 3)}
+"""Reductions over all axes, whatever the attribute says, and the first release of them: ReduceL1 was right in 2025.0.0
+and wrong in 2025.2.0, the two of logarithms right in 2026.2.1 and wrong in 2026.4.1."""
+_INPUT_BEFORE = {
+    "ReduceL1": (2024, 6), "ReduceL2": (2024, 3), "ReduceLogSum": (2024, 3), "ReduceLogSumExp": (2024, 6),
+    "ReduceMax": (2024, 3), "ReduceMean": (2024, 3), "ReduceMin": (2024, 3), "ReduceProd": (2024, 6),
+    "ReduceSumSquare": (2024, 3),
+}  # fmt: skip
+"""The same, whatever the input says, and the first release that is right: all were wrong from 2023.0.0 to 2024.0.0,
+three in 2024.3.0 too, and none in 2024.6.0."""
 STRICT = {
     **{
         f"{operator} of axes as an attribute": (
             "different-numbers",
             f"{_OVER_ALL}attribute; convert the model to opset 18",
         )
-        for operator in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp")
+        for operator in _ATTRIBUTE_SINCE
     },
     **{
         f"{operator} of axes as an input": ("different-numbers", f"{_OVER_ALL}input; convert the model to opset 17")
-        for operator in (
-            "ReduceL1",
-            "ReduceL2",
-            "ReduceLogSum",
-            "ReduceLogSumExp",
-            "ReduceMax",
-            "ReduceMean",
-            "ReduceMin",
-            "ReduceProd",
-            "ReduceSumSquare",
-        )
+        for operator in _INPUT_BEFORE
     },
     "sparse initializer": ("not-implemented", "openvino reads no sparse initializers; minuend fix stores the zeros"),
     "domain named in a node": (
@@ -125,20 +125,11 @@ uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 20
 float64: 2024.6.0 refuses the model (AddAddFusion: cannot constant fold), 2025.4.1 and 2026.4.1 load it for ever."""
 STRICT_SINCE = {
     "input in 16 bits": (2026, 1),
-    "ReduceL1 of axes as an attribute": (2025, 1),
-    **{f"{operator} of axes as an attribute": (2026, 3) for operator in ("ReduceLogSum", "ReduceLogSumExp")},
+    **{f"{operator} of axes as an attribute": release for operator, release in _ATTRIBUTE_SINCE.items()},
 }
-"""The release from which on it does not take that. It takes quantisations to 16 bits away, and nothing is left then.
-ReduceL1 was right in 2025.0.0 and wrong in 2025.2.0, the two of logarithms right in 2026.2.1 and wrong in 2026.4.1."""
-STRICT_BEFORE = {
-    **{
-        f"{operator} of axes as an input": (2024, 3)
-        for operator in ("ReduceL2", "ReduceLogSum", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSumSquare")
-    },
-    **{f"{operator} of axes as an input": (2024, 6) for operator in ("ReduceL1", "ReduceLogSumExp", "ReduceProd")},
-}
-"""The release from which on it takes that: all were wrong from 2023.0.0 to 2024.0.0, ReduceL1, ReduceLogSumExp and
-ReduceProd in 2024.3.0 too, and none in 2024.6.0."""
+"""The release from which on it does not take that. It takes quantisations to 16 bits away, and nothing is left then."""
+STRICT_BEFORE = {f"{operator} of axes as an input": release for operator, release in _INPUT_BEFORE.items()}
+"""The release from which on it takes that."""
 
 LOCAL_FUNCTIONS = False
 SHARES = ("float16", "bfloat16", "float32", "float64")
