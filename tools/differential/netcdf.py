@@ -44,7 +44,7 @@ def encoding_of(found: Any, name: str, storage: tuple[str, ...], engine: str, gr
     for word, mode in (("bitround", "BitRound"), ("bitgroom", "BitGroom"), ("granular", "GranularBitRound")):
         if word in storage and engine == "netcdf4" and found[name].dtype in ("float32", "float64") and "zlib" in made:
             made |= {"significant_digits": 5, "quantize_mode": mode}
-    few = math.prod(made.get("chunksizes", shape)) < 16  # for a block of szip
+    few = math.prod(made.get("chunksizes", (1,) if grows else shape)) < 16  # for a block of szip
     packed = [word for word in PLUG_INS if word in storage and not (word == "szip" and few)]
     if packed and engine == "netcdf4" and not {"zlib", "contiguous", "shuffle", "fletcher32"} & made.keys():
         made |= {"compression": packed[0]}
@@ -69,8 +69,11 @@ def _writer(engine: str, form: str) -> Any:
         if path.endswith(".h5"):
             options["invalid_netcdf"] = True
         found.to_netcdf(path, engine=engine, format=form, encoding=encoding, unlimited_dims=grows, **options)
-        # In .h5, a dataset has its own length, as h5py has it; netCDF's rule is for .nc.
-        if "grown" in case.extras and grows and form == "NETCDF4" and not case.group and path.endswith(".nc"):
+        # In .h5, a dataset has its own length, as h5py has it; netCDF's rule is for .nc. By h5netcdf, xarray does not
+        # read texts that are shorter than their dimension.
+        is_netcdf4 = form == "NETCDF4" and not case.group and path.endswith(".nc")
+        readable = not (engine == "h5netcdf" and "text variable" in case.extras)
+        if "grown" in case.extras and grows and is_netcdf4 and readable:
             _grow(path, str(grows[0]), case.names[0])
 
     return write
