@@ -129,6 +129,7 @@ struct Routines {
                     size_t columns);
   // Many bytes; `stream`: with non-temporal stores.
   void (*copy_bytes)(const char* from, char* to, size_t bytes, bool stream);
+  bool moves_small;  // whether few instructions move bytes anywhere within its registers
 };
 
 }  // namespace minuend

@@ -495,7 +495,7 @@ struct Singles {
 // times as fast as gathering, on Zen 4. Of 4 or 8 bytes 16 bytes are put together: up to 1.15 times as fast as one at a
 // time, where small elements take 1.2 times as long.
 template <class Trait, bool stream, Access access_a, Access access_b>
-size_t run_singly(const Block& block, ptrdiff_t a_step, ptrdiff_t b_step) {
+size_t run_singly(const Block& block, ptrdiff_t a_step, ptrdiff_t b_step, bool in_turn) {
   using T = typename Trait::In;
   in_rows(block, [&](const char* a, const char* b, char* out) {
     Singles<T, access_a> x(a, a_step);
@@ -510,6 +510,11 @@ size_t run_singly(const Block& block, ptrdiff_t a_step, ptrdiff_t b_step) {
       put(out + i * sizeof(T), Trait::any(x.at(i), y.at(i)));
       asm volatile("");  // larger registers that are put together of single elements would take twice as long
     };
+    if (in_turn) {
+#pragma GCC unroll 1
+      for (; left > 0; advance(1)) one(0);
+      return;
+    }
     if constexpr (stream) {
       for (size_t ahead = before_line<T>(out, left); ahead > 0; --ahead, advance(1)) one(0);
     }
@@ -543,11 +548,46 @@ inline size_t with_strided(Accesses accesses, F f) {
   });
 }
 
+inline ptrdiff_t distance(ptrdiff_t step) { return step < 0 ? -step : step; }
+inline ptrdiff_t farther_of(ptrdiff_t a, ptrdiff_t b) { return distance(a) < distance(b) ? distance(b) : distance(a); }
+
+// Steps of about a cache line, from memory: a load that is not unrolled goes through equal steps, which the CPU's own
+// prefetcher follows. On Zen 3 that takes 0.8 to 0.95 of the time; with AVX-512 it was not measured.
+inline bool reads_in_turn(ptrdiff_t a, ptrdiff_t b, bool from_memory) {
+  constexpr ptrdiff_t kLeast = 48, kMost = 128;  // bytes
+  const ptrdiff_t farther = farther_of(a, b);
+  return kBytes == 32 && from_memory && farther >= kLeast && farther <= kMost;
+}
+
 template <class Trait, bool stream>
-size_t run_singly(const Block& block, Accesses accesses, ptrdiff_t a_step, ptrdiff_t b_step) {
+size_t run_singly(const Block& block, Accesses accesses, ptrdiff_t a_step, ptrdiff_t b_step, bool from_memory) {
+  const bool in_turn = reads_in_turn(a_step, b_step, from_memory);
   return with_strided(accesses, [&](auto a, auto b) {
-    return run_singly<Trait, stream, decltype(a)::value, decltype(b)::value>(block, a_step, b_step);
+    return run_singly<Trait, stream, decltype(a)::value, decltype(b)::value>(block, a_step, b_step, in_turn);
   });
+}
+
+// Whether elements are sooner read one at a time: they are far apart, or AVX2 gathers them. It shuffles bytes within 16
+// bytes alone, so that by registers small elements of two operands take long. Measured on Zen 3, ns for an element:
+//
+//   bytes    step       from the caches: by registers, singly    from memory: by registers, singly
+//   1        4, 4       0.24, 0.41                               0.82, 0.64
+//   1        8, 8       0.49, 0.52                               1.68, 0.98
+//   1        13, 13     0.44, 0.56                               1.80, 1.39
+//   1        16, 16     0.81, 0.57                               2.55, 1.77
+//   1        1, 16      0.48, 0.51                               1.75, 1.39
+//   2        3, 3       0.46, 0.70                               1.29, 0.84
+//   2        6, 6       0.69, 0.70                               2.48, 1.60
+//   2        1, 8       0.66, 0.78                               1.72, 1.35
+//   4        1, 4       0.87, 0.74                               1.45, 1.21
+template <size_t item>
+inline bool takes_singly(Accesses accesses, ptrdiff_t a, ptrdiff_t b, bool from_memory) {
+  if (is_far(a) || is_far(b)) return true;
+  if constexpr (kBytes != 32) return false;
+  if (farther_of(a, b) == kNear) return true;
+  constexpr ptrdiff_t kFromMemory = 8, kFromCaches = item == 1 ? 28 : 24;  // bytes, of both steps
+  const bool both = accesses.a == Access::strided && accesses.b == Access::strided;
+  return item <= 2 && both && distance(a) + distance(b) >= (from_memory ? kFromMemory : kFromCaches);
 }
 
 // Both operands of one small step, without a buffer.
@@ -645,8 +685,8 @@ size_t run_apart(const Block& block) {
 //   a result with a stride                       run_apart      up to 1.5 times as fast as by way of a buffer, on Zen 3
 //   backwards                                    run_backwards  up to 1.9 times as fast as by way of a buffer
 //   both of 3 or of 4 elements of 4 bytes        run_steps     up to 1.2 times as fast as single elements
-//   one of more than 16 bytes, and no overflow   run_singly    1.1 to 1.3 times as fast as by way of a buffer
-//   to report, nor small floats
+//   takes_singly(), and no overflow to report,   run_singly    1.1 to 1.3 times as fast as by way of a buffer
+//   nor small floats
 //   any other                                    run_gathered  small elements are gathered by registers
 template <class Trait>
 __attribute__((noinline)) size_t run_strided(Trait trait, const Block& block, Accesses accesses, Traffic traffic) {
@@ -671,8 +711,10 @@ __attribute__((noinline)) size_t run_strided(Trait trait, const Block& block, Ac
         return streams ? run_steps<Trait, 4, true>(trait, block) : run_steps<Trait, 4, false>(trait, block);
       }
     }
-    if (is_far(a) || is_far(b)) {
-      return streams ? run_singly<Trait, true>(block, accesses, a, b) : run_singly<Trait, false>(block, accesses, a, b);
+    const bool from_memory = traffic == Traffic::beyond || traffic == Traffic::streamed;
+    if (takes_singly<item>(accesses, a, b, from_memory)) {
+      return streams ? run_singly<Trait, true>(block, accesses, a, b, from_memory)
+                     : run_singly<Trait, false>(block, accesses, a, b, from_memory);
     }
   }
   return run_gathered(trait, block, accesses, traffic);
@@ -830,7 +872,8 @@ const Inverse& inverse(Operator op) {
 
 }  // namespace
 
-extern const Routines routines = {find, inverse, gather, copy, repeat_each, transpose, copy_bytes};
+constexpr bool kMovesSmall = kTwoSources<uint8_t> == kBytes;
+extern const Routines routines = {find, inverse, gather, copy, repeat_each, transpose, copy_bytes, kMovesSmall};
 #endif
 
 }  // namespace MINUEND_ISA

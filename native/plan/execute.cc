@@ -238,8 +238,9 @@ size_t rows_at_once(const Work& work, int dim, const Moved& lines) {
                       shares_lines_between(l, l.out, dim);
   if (bytes <= 2 * kCaches.l2 || l.rank == kMaxRank || !shares) return rows;
   const size_t fits = kCaches.l2 / kPartOfL2 / (bytes / rows + 1);
-  const size_t least = kLeastLines * kCacheLine / item_size(work.element);
-  return fits < least ? rows : std::min(rows, fits / kCacheLine * kCacheLine);
+  const size_t line = kCacheLine / item_size(work.element), least = kLeastLines * line;
+  const size_t multiple = fits < kCacheLine ? line : kCacheLine;  // fewer than a tile has
+  return fits < least ? rows : std::min(rows, fits / multiple * multiple);
 }
 
 // Whether each row of the result is short and streamed by itself, and does not fill its cache lines. Those that it shares

@@ -411,6 +411,61 @@ def test_short_rows_that_share_cache_lines_beside_a_transposed_operand(middle, c
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("columns", [12, 20])
+@pytest.mark.parametrize("middle", [24, 27, 33, 48, 70, 110])
+def test_few_rows_of_large_elements_that_l2_holds_are_a_block(middle, columns):
+    """Of 8 bytes a block may be as low as 32 rows: lower than a tile, of which it need not be a multiple."""
+    rows = (2 << 20) // (middle * columns * 8) * 4 + 13
+    source = np.random.default_rng(rows)
+    transposed = source.integers(-9, 9, (columns, middle, rows)).transpose()
+    plain = source.integers(-9, 9, (rows, middle, 1))
+    expected = np.subtract(plain, transposed)
+    got = subtract(plain, transposed, out=np.zeros(expected.shape, np.int64))
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", ["uint8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("steps", [(4, 4), (8, 3), (-16, 16), (1, 16), (24, -48), (1, 100)], ids=str)
+def test_strided_operands_beyond_the_caches(name, steps):
+    """Elements that AVX2 reads one at a time: near ones of both operands, and steps of about a cache line."""
+    dtype = np.dtype(name)
+    distances = [step if step == 1 else max(2, abs(step) // dtype.itemsize) * (step // abs(step)) for step in steps]
+    count = (40 << 20) // (dtype.itemsize * sum(map(abs, distances))) + 5
+    source = np.random.default_rng(count)
+    a, b = (
+        source.integers(0, 100, count * abs(step) + 1, np.uint8).astype(dtype)[1:][::step][:count] for step in distances
+    )
+    got = subtract(a, b, out=np.zeros(count + 3, dtype)[3:])
+    np.testing.assert_array_equal(got, np.subtract(a, b))
+
+
+@pytest.mark.parametrize("name", ["uint8", "float64"])
+@pytest.mark.parametrize(("groups", "rows", "copies"), [(9452, 3, 16), (7, 63, 5), (900_000, 2, 9), (5000, 40, 90)])
+@pytest.mark.parametrize("scalar", [True, False])
+def test_few_short_rows_of_equal_elements_are_repeated_together(scalar, groups, rows, copies, name):
+    """Those of several groups at a time, of results that the caches hold or not."""
+    source = np.random.default_rng(rows)
+    a = source.integers(0, 100, (rows, groups, 1)).astype(name).transpose(1, 0, 2)
+    b = source.integers(0, 100, (1 if scalar else groups, 1, 1)).astype(name)
+    expected = np.broadcast_to(np.subtract(a, b), (groups, rows, copies))
+    got = subtract(np.broadcast_to(a, expected.shape), b, out=np.zeros(expected.shape, expected.dtype))
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("middle", [1, 6, 300])
+@pytest.mark.parametrize("columns", [15, 157, 300])
+@pytest.mark.parametrize("step", [1, -5])
+def test_short_rows_with_gaps_beyond_the_caches(step, columns, middle):
+    """Their results go through a buffer, unless too few follow one another."""
+    outer = (36 << 20) // (middle * columns * 8) + 3
+    source = np.random.default_rng(columns)
+    wide = source.integers(0, 100, (outer, middle + 1, columns * abs(step) + 9), np.uint8).astype(np.float64)
+    a = wide[:, :middle, 4 : 4 + columns * abs(step)][..., ::step]
+    expected = np.subtract(1.5, a)
+    got = subtract(np.float64(1.5), a, out=np.zeros(expected.size + 2)[2:].reshape(expected.shape))
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("ones", [(), (0,), (1,), (2,), (0, 2), (0, 1, 2)], ids=str)
 @pytest.mark.parametrize("step", [1, 2, -1])
 @pytest.mark.parametrize("cut", [0, 3])

@@ -6,9 +6,11 @@ where the case says so. After a call the whole block is compared: nothing but ``
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -311,17 +313,24 @@ def _at(row: tuple[Any, ...], i: int, default: Any = 0) -> Any:
 
 def compare(case: Case, folder: Path) -> str:
     """Make the operands, call the function, and compare the answer, the memory and the errors."""
+    with settings(case.isa, case.threads):
+        return _compared(case)
+
+
+@contextlib.contextmanager
+def settings(isa: str, threads: int) -> Iterator[None]:
+    """Have an instruction set in use, where the CPU runs it, and so many threads."""
     from minuend import _native
 
-    before, threads = _native.get_instruction_set(), _native.get_num_threads()
-    if case.isa in _native.instruction_sets():
-        _native.set_instruction_set(case.isa)
-    _native.set_num_threads(case.threads)
+    before = _native.get_instruction_set(), _native.get_num_threads()
+    if isa in _native.instruction_sets():
+        _native.set_instruction_set(isa)
+    _native.set_num_threads(threads)
     try:
-        return _compared(case)
+        yield
     finally:
-        _native.set_instruction_set(before)
-        _native.set_num_threads(threads)
+        _native.set_instruction_set(before[0])
+        _native.set_num_threads(before[1])
 
 
 def _compared(case: Case) -> str:

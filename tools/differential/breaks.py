@@ -150,6 +150,8 @@ ARRAYS = (
     Break("arrays", "all is refused", _refuses(SUBTRACT, _overflow), {"a": [2], "b": [2]}),
     *(Break(name, "all is refused", _refuses(SUBTRACT), {}) for name in LIBRARIES),
     Break("arrays", "no refusal of shapes", _never_refused(SUBTRACT), {"b": [2]}),
+    Break("large-arrays", "an element", _result(SUBTRACT, _other), {"outs": False}),
+    Break("large-arrays", "all is refused", _refuses(SUBTRACT), {}),
     Break("directml-buffers", "an element", _around(
         "minuend:directml.element_wise_subtract",
         lambda own, *given, **named: (own(*given, **named), _other(given[5]))[0]), {}),
