@@ -72,7 +72,7 @@ def _writer(engine: str, form: str) -> Any:
         # In .h5, a dataset has its own length, as h5py has it; netCDF's rule is for .nc. By h5netcdf, xarray does not
         # read texts that are shorter than their dimension.
         is_netcdf4 = form == "NETCDF4" and not case.group and path.endswith(".nc")
-        readable = not (engine == "h5netcdf" and "text variable" in case.extras)
+        readable = not (engine == "h5netcdf" and any(one.dtype.kind in "OSU" for one in found.variables.values()))
         if "grown" in case.extras and grows and is_netcdf4 and readable:
             _grow(path, str(grows[0]), case.names[0])
 
