@@ -129,7 +129,10 @@ struct Routines {
                     size_t columns);
   // Many bytes; `stream`: with non-temporal stores.
   void (*copy_bytes)(const char* from, char* to, size_t bytes, bool stream);
-  bool moves_small;  // whether few instructions move bytes anywhere within its registers
+  bool moves_small;       // whether few instructions move bytes anywhere within its registers
+  // Bytes of a row that is reversed in registers, and of one whose every second element is read without a buffer; shorter
+  // ones are joined and gathered together.
+  size_t least_reversed, least_every_second;
 };
 
 }  // namespace minuend

@@ -133,6 +133,12 @@ Traffic choose_traffic(const Views& views, const Moved& own, const Moved& lines,
   return in_place || is_stored ? Traffic::beyond : Traffic::streamed;
 }
 
+// Whether short rows that share cache lines are sooner stored than streamed by way of a buffer: what the last cache holds
+// takes 0.65 to 0.9 of the time, on Zen 3, and more of it up to 1.3 times as long.
+bool holds_result(const Moved& own) {
+  return kIsAmd && kCaches.l3 <= kLargestOwnCache && own.read + own.written <= kCaches.l3;
+}
+
 // Whose loops compute rows, where elements stay in their lanes. Tables, small floats and policies take more instructions
 // than loads: they keep the largest registers.
 const Routines& choose_routines(const Work& work, Traffic traffic, const Moved& own) {
@@ -327,7 +333,7 @@ size_t execute(Work& work) {
     const bool in_parts = traffic == Traffic::streamed && writes_parts_of_lines(work, dim);
     return run_tiles(work, in_parts ? Traffic::beyond : traffic, dim, rows_at_once(work, dim, lines), bytes);
   }
-  return run(work, Rows(work, traffic, choose_routines(work, traffic, own)), bytes);
+  return run(work, Rows(work, traffic, choose_routines(work, traffic, own), !holds_result(own)), bytes);
 }
 
 void copy(Views& views, size_t item) {

@@ -29,7 +29,7 @@ namespace minuend {
 // reads_singles().
 class Rows : public KernelTraversal {
  public:
-  Rows(const Work& work, Traffic traffic, const Routines& of)
+  Rows(const Work& work, Traffic traffic, const Routines& of, bool may_buffer = true)
       : KernelTraversal(work, traffic, std::min(work.layout.rank, 2)) {
     const Layout& l = work.layout;
     const int row = l.rank - 1;
@@ -65,7 +65,7 @@ class Rows : public KernelTraversal {
     const bool streams_all = l.rank < 3 || streams_run(rows_ * n_, l.out[row - 2]);
     const bool streams_rows = joined_ ? streams_all : rows_ == 1 || streams_run(n_, out_.outer);
     row_traffic_ = streams() && (buffers_result_ || !out_is_contiguous_ || !streams_rows) ? Traffic::beyond : traffic;
-    if (streams() && direct_ && !streams_rows && follow && streams_all) {
+    if (streams() && direct_ && !streams_rows && follow && streams_all && may_buffer) {
       rows_in_buffer_ = kBuffer / (n_ * result_);
       const Traffic rows_ahead = n_ * result_ < kLeastPrefetched ? Traffic::in_l1 : Traffic::in_cache;
       row_traffic_ = is_strided(accesses_) ? Traffic::beyond : rows_ahead;
@@ -90,7 +90,6 @@ class Rows : public KernelTraversal {
   static constexpr size_t kGathered = 32 << 10;  // bytes of lines
   static constexpr size_t kInTurn = kBuffer;     // bytes of lines of one operand
   static constexpr size_t kScattered = 1 << 10;       // bytes of result; 8 KiB took up to 1.6 times as long
-  static constexpr size_t kLeastReversed = 128;  // bytes of a row; shorter ones are joined and gathered together
   static constexpr size_t kColumnsOnPages = 512;   // which the TLB holds: 0.4 of the time of whole rows
   static constexpr size_t kLeastApart = 4;         // bytes of an element
   static constexpr size_t kLeastPrefetched = 256;  // bytes of a row
@@ -100,6 +99,10 @@ class Rows : public KernelTraversal {
   // What the kernel reads without a buffer.
   bool is_row(const Strides& s) const {
     return is_contiguous(s.inner) || (reads_every_second_ && s.inner == 2 * ptrdiff_t(item_));
+  }
+  // Whether rows of every second element have gaps between them.
+  bool is_every_second(const Strides& s) const {
+    return !is_contiguous(s.inner) && is_row(s) && !is_run(s) && s.outer != 0;
   }
   bool is_direct(const Strides& s, bool repeats) const { return repeats || is_row(s); }
   bool is_run(const Strides& s) const { return is_row(s) && s.outer == s.inner * ptrdiff_t(n_); }
@@ -121,7 +124,8 @@ class Rows : public KernelTraversal {
     auto is_reversible = [&](const Strides& s) {
       return is_backwards(s) ? s.outer != 0 || rows_ == 1 : is_contiguous(s.inner) || s.inner == 0;
     };
-    return takes_singles(element_, policy_) && n_ * item_ >= kLeastReversed && is_reversible(a_) && is_reversible(b_);
+    return takes_singles(element_, policy_) && n_ * item_ >= routines().least_reversed && is_reversible(a_) &&
+           is_reversible(b_);
   }
   Accesses accesses(bool may_be_strided) const {
     Accesses f{access(a_, repeat_a_), access(b_, repeat_b_)};
@@ -161,8 +165,9 @@ class Rows : public KernelTraversal {
     }
     const bool gathers = !is_direct(a_, a_.inner == 0) || !is_direct(b_, b_.inner == 0);
     const bool longer = is_backwards(a_) || is_backwards(b_) || rows_share_lines();
-    if (n_ * item_ < kCacheLine || (gathers && n_ <= (longer ? kChunk / 2 : kShortRow)))
-      return true;  // else a short row has at least a register
+    const bool has_pairs = is_every_second(a_) || is_every_second(b_);
+    if (n_ * item_ < (has_pairs ? routines().least_every_second : kCacheLine)) return true;
+    if (gathers && n_ <= (longer ? kChunk / 2 : kShortRow)) return true;  // else a short row has at least a register
     auto spread = [&](const Strides& s) { return is_run(s) || s.inner == 0; };
     if (n_ <= 16 && spread(a_) && spread(b_)) return true;
     // A few whole cache lines, on cache lines, are sooner read as they lie: in up to 0.85 of the time, on Zen 4.
