@@ -15,6 +15,7 @@ from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, s
 from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT
 from minuend.models.occurrences import Array, Occurrence
 from minuend.models.ranges.interval import Range, full, within
+from minuend.models.unheeded import KINDS as SETTINGS
 from minuend.operators.recipe import Recipe
 from minuend.rewriting.deviations import WRONG, in_int32, may_saturate, reached, wrong_classes
 from minuend.rewriting.options import Rewriting
@@ -147,7 +148,7 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))
-    if isinstance(rule := deciding(finding.reasons), OpenSizesMeet) or _is_of_axes(rule):
+    if isinstance(rule := deciding(finding.reasons), OpenSizesMeet) or _is_unheeded(rule):
         cause, _, advice = rule.statement.partition("; ")
         return Choice("refuse", finding.reason.replace(rule.statement, cause), instead=advice)
     tolerated = request.options.tolerate.of(finding.target).covers(finding)
@@ -163,9 +164,11 @@ def choose(request: Request) -> Choice:
     return replace(chosen, reason=finding.reason) if unknown else chosen
 
 
-def _is_of_axes(rule: Reason | None) -> TypeGuard[UnsupportedForm]:
-    """Whether a runtime reduces over other axes than those that the model states, which no node between changes."""
-    return isinstance(rule, UnsupportedForm) and rule.form.endswith((AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT))
+def _is_unheeded(rule: Reason | None) -> TypeGuard[UnsupportedForm]:
+    """Whether a runtime does not heed what another node states, such as axes, which no node between changes."""
+    if not isinstance(rule, UnsupportedForm):
+        return False
+    return rule.form in SETTINGS or rule.form.endswith((AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT))
 
 
 def _replaced(request: Request) -> Choice:

@@ -14,7 +14,7 @@ import minuend as mn
 from minuend import check, fix
 from minuend.core.elements import TYPES
 from minuend.errors import ConversionRefused, FileFormatError, SpecError, Unsupported
-from minuend.models import hazards
+from minuend.models import hazards, unheeded
 from minuend.models.sums import SUMS_OF_FLOAT64
 from minuend.onnx.documents import constant_storage, tensors
 from minuend.onnx.graphs import declared
@@ -315,7 +315,7 @@ def test_every_way_of_an_adapter_is_one() -> None:
     squares = {hazards.SQUARE + one.name for one in kinds}
     ways = {way for form in stored for way in form} | {*tensors.CONSTANTS, "sparse initializer", "sparse_value"}
     known = ways | broken | declared.DECLARED.keys() | squares | {declared.MAY_DIFFER, declared.NOT_KNOWN}
-    known |= {SUMS_OF_FLOAT64, *hazards.KINDS, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
+    known |= {SUMS_OF_FLOAT64, *hazards.KINDS, *unheeded.KINDS, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
     forms = (hazards.AXES_ATTRIBUTE, hazards.AXES_INPUT, hazards.KEEPDIMS_LEFT_OUT)
     known |= {f"Reduce{one}{form}" for one in REDUCED for form in forms}
     for name in adapters():

@@ -18,6 +18,7 @@ from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, INPUT_WITHOUT_SHA
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import captured, holders, within
 from minuend.onnx.graphs.scope import MAIN, domain_of, read_opsets
+from minuend.onnx.graphs.settings import settings
 from minuend.onnx.opsets import schemas
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -224,7 +225,7 @@ def kinds(model: ModelProto) -> frozenset[str]:
     >>> sorted(kinds(model))
     ['output without shape', 'output without type']
     """
-    return frozenset(kind for kind, holds in DECLARED.items() if holds(model)) | reductions(model)
+    return frozenset(kind for kind, holds in DECLARED.items() if holds(model)) | reductions(model) | settings(model)
 
 
 def names_of_dims(model: ModelProto) -> frozenset[str]:

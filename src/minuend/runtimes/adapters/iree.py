@@ -23,7 +23,16 @@ _TYPED = {
     for way in (f"{dtype} in int32_data", f"no {dtype}")
 }
 _FOLDED = "IREE refuses to fold two unsigned constants of up to 16 elements, or of equal ones"
+_RESIZE = (
+    "antialias 1",
+    "exclude_outside 1",
+    *(f"keep_aspect_ratio_policy not_{one}" for one in ("larger", "smaller")),
+)
 STRICT = {
+    **{f"Resize with {one}": ("not-implemented", f"IREE compiles no Resize with {one.split()[0]}") for one in _RESIZE},
+    "DFT with onesided 1": ("not-implemented", "IREE does not compile DFT"),
+    "LSTM with peepholes": ("different-numbers", "IREE leaves out the peepholes of an LSTM"),
+    "RoiAlign with mode max": ("not-implemented", "IREE does not compile RoiAlign"),
     "sparse initializer": ("not-implemented", "IREE reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "IREE reads no sparse_value; minuend fix stores the zeros"),
     "domain named in a node": (

@@ -24,7 +24,27 @@ _REDUCTIONS = {
     ),
     " without keepdims": "MNN keeps no axes where some reductions, as ReduceL1, leave out keepdims; state it as 1",
 }
+_RESIZE = (
+    "antialias 1",
+    "exclude_outside 1",
+    *(f"keep_aspect_ratio_policy not_{one}" for one in ("larger", "smaller")),
+)
+_UNHEEDED = {
+    **{
+        f"{operator} with layout 1": f"MNN hands out other axes of {operator} of layout 1; use layout 0 and a Transpose"
+        for operator in ("GRU", "LSTM", "RNN")
+    },
+    **{
+        f"Resize with {setting}": f"MNN does not heed {setting.split()[0]} of Resize; leave that attribute out"
+        for setting in _RESIZE
+    },
+    "Resize with mode cubic": "MNN interpolates otherwise where Resize is cubic; use linear",
+    "RoiAlign with mode max": "MNN gives other numbers for RoiAlign of mode max",
+}
 STRICT = {
+    **{kind: ("different-numbers", reason) for kind, reason in _UNHEEDED.items()},
+    "DFT with onesided 1": ("not-implemented", "MNN's converter has no DFT"),
+    "LSTM with peepholes": ("not-implemented", "MNN's converter makes no model of an LSTM with peepholes"),
     "sparse initializer": (
         "not-implemented",
         "MNN's converter reads no sparse initializers; minuend fix stores the zeros",

@@ -29,6 +29,10 @@ OF_EVERY_PROVIDER = {
     "no output": ("not-implemented", "onnxruntime runs no model without outputs; declare one"),
 }
 """What onnxruntime does not take of a model, whatever computes it: the verdict, and why."""
+BATCHWISE = {
+    f"{operator} with layout 1": ("not-implemented", f"onnxruntime has no {operator} of layout 1; transpose its input")
+    for operator in ("GRU", "LSTM", "RNN")
+}
 _MASK = (
     "unknown",
     "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
@@ -68,6 +72,7 @@ def strict(remedy: str) -> Rows:
         "normalisation in float16 and back": converted,
         "normalisation scaled in float16": converted,
         **OF_EVERY_PROVIDER,
+        **BATCHWISE,
         **optimised(remedy),
     }
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .onnxruntime_cpu import OF_EVERY_PROVIDER, running
+from .onnxruntime_cpu import BATCHWISE, OF_EVERY_PROVIDER, running
 
 NAME = "onnxruntime-openvino"
 PACKAGE = "onnxruntime-openvino"
@@ -28,6 +28,21 @@ STRICT = {
         "the provider reduces over all axes where ReduceL1 states them as an attribute; convert the model to opset 18",
     ),
     **OF_EVERY_PROVIDER,
+    **BATCHWISE,
+    **{
+        f"{operator} with layout 1": (
+            "different-numbers",
+            f"the provider hands out other axes of {operator} of layout 1; use layout 0 and a Transpose",
+        )
+        for operator in ("GRU", "RNN")
+    },
+    **{
+        f"Resize with keep_aspect_ratio_policy {policy}": (
+            "different-numbers",
+            "the provider does not heed keep_aspect_ratio_policy of Resize; leave that attribute out",
+        )
+        for policy in ("not_larger", "not_smaller")
+    },
     "operand of uint32 in uint64_data": (
         "unknown",
         "the provider takes some uint32 in uint64_data for 0; store it as raw_data, as minuend fix does",

@@ -25,6 +25,18 @@ ISA = {
 
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    "Resize with antialias 1": (
+        "different-numbers",
+        "OpenCV does not heed antialias of Resize; leave that attribute out",
+    ),
+    **{
+        f"Resize with keep_aspect_ratio_policy not_{one}": ("not-implemented", "OpenCV reads no such policy of Resize")
+        for one in ("larger", "smaller")
+    },
+    "GRU with layout 1": ("different-numbers", "OpenCV hands out other axes of GRU of layout 1; use layout 0"),
+    "LSTM with layout 1": ("different-numbers", "OpenCV gives other numbers for LSTM of layout 1; use layout 0"),
+    "LSTM with peepholes": ("different-numbers", "OpenCV gives other numbers for an LSTM with peepholes"),
+    "RNN with layout 1": ("not-implemented", "OpenCV does not load RNN of layout 1"),
     "sparse initializer": ("not-implemented", "OpenCV reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "OpenCV reads no sparse_value; minuend fix stores the zeros"),
     "input without shape": ("not-implemented", "OpenCV needs the shape of every input"),

@@ -63,7 +63,26 @@ _INPUT_BEFORE = {
 }  # fmt: skip
 """The same, whatever the input says, and the first release that is right: all were wrong from 2023.0.0 to 2024.0.0,
 three in 2024.3.0 too, and none in 2024.6.0."""
+_BATCHWISE = "openvino hands out other axes of {} of layout 1; use layout 0 and a Transpose"
+_UNHEEDED = {
+    "DFT with onesided 1": "openvino keeps an axis more of a DFT that is onesided; cut the whole one",
+    **{f"{operator} with layout 1": _BATCHWISE.format(operator) for operator in ("GRU", "LSTM", "RNN")},
+    "LSTM with peepholes": "openvino leaves out the peepholes of an LSTM, or refuses them",
+    **{
+        f"Resize with {setting}": f"openvino does not heed {setting.split()[0]} of Resize; leave that attribute out"
+        for setting in (
+            "antialias 1",
+            "exclude_outside 1",
+            "keep_aspect_ratio_policy not_larger",
+            "keep_aspect_ratio_policy not_smaller",
+        )
+    },
+    "RoiAlign with mode max": "openvino gives other numbers for RoiAlign of mode max",
+}
+"""Attributes that it does not heed: so from 2023.0.0 to 2026.4.1. Below 2025.4 it refuses a policy, below 2025.0
+peepholes, and 2023.0 layout 1."""
 STRICT = {
+    **{kind: ("different-numbers", reason) for kind, reason in _UNHEEDED.items()},
     **{
         f"{operator} of axes as an attribute": (
             "different-numbers",
