@@ -1,4 +1,4 @@
-"""Attributes of a model's nodes that some runtimes do not heed: the tests run each on all runtimes that are installed."""
+"""Attributes of a model's nodes that some runtimes do not heed: tests run each on all runtimes that are installed."""
 
 from __future__ import annotations
 
