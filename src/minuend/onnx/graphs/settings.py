@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
-from minuend.models.unheeded import PEEPHOLES, UNHEEDED
+from minuend.models.unheeded import FLATTENING, PEEPHOLES, UNHEEDED, by_default, flattened
+from minuend.onnx.documents.document import Document
 from minuend.onnx.documents.tensors import is_external
-from minuend.onnx.graphs.nesting import holders
-from minuend.onnx.graphs.scope import MAIN
+from minuend.onnx.graphs.inference import infer_types
+from minuend.onnx.graphs.nesting import bodies, holders, within
+from minuend.onnx.graphs.scope import MAIN, read_opsets, shape_of
 
 _PEEPHOLES = 7  # which of an LSTM's inputs these are
 
@@ -52,3 +54,49 @@ def _enlarges(node: NodeProto, graph: GraphProto | FunctionProto) -> bool:
     if not name or scales is None or scales.data_type != TensorProto.FLOAT or is_external(scales):
         return False
     return bool((numpy_helper.to_array(scales) >= 1).all())
+
+
+# ---- axes ---------------------------------------------------------------------------------------------------------
+
+_ALONG_ONE_AXIS = 13
+"""The opset from which on Softmax and its like go along one axis."""
+
+
+def flattenings(model: Document) -> frozenset[str]:
+    """Return the kinds of the nodes that go over several axes, as Softmax does below opset 13; of unknown shapes none.
+
+    >>> from onnx.parser import parse_model
+    >>> text = '<ir_version: 7, opset_import: ["" : 12]> g (float[2,3,{}] a) => (c) {{ c = Softmax<axis = 1>(a) }}'
+    >>> [sorted(flattenings(Document(parse_model(text.format(n))))) for n in (4, 1)]
+    [['Softmax-11 over several axes'], []]
+    """
+    opset = read_opsets(model.proto.opset_import).get("", 0)
+    if opset >= _ALONG_ONE_AXIS or not any(
+        node.op_type in FLATTENING for graph in within(model.proto.graph) for node in graph.node
+    ):
+        return frozenset()
+    types = infer_types(model).types
+    version = 11 if opset >= 11 else 1
+    return frozenset(
+        kind
+        for graph, where in _places(model.proto.graph, "graph")
+        for node in graph.node
+        if node.op_type in FLATTENING and node.domain in MAIN and node.input
+        for kind in _of_axes(node, version, shape_of(types[where].get(node.input[0])))
+    )
+
+
+def _places(graph: GraphProto, where: str) -> Iterator[tuple[GraphProto, str]]:
+    yield graph, where
+    for body, place in bodies(graph.node, where):
+        yield from _places(body, place)
+
+
+def _of_axes(node: NodeProto, version: int, shape: Sequence[object] | None) -> Iterator[str]:
+    axis = next((one.i for one in node.attribute if one.name == "axis"), None)
+    first = 1 if axis is None else axis
+    if shape is None or all(dim == 1 for dim in shape[first % max(len(shape), 1) + 1 :]):
+        return
+    yield flattened(node.op_type, version)
+    if axis is None:
+        yield by_default(node.op_type)

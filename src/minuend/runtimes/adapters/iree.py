@@ -31,6 +31,20 @@ _RESIZE = (
 STRICT = {
     **{f"Resize with {one}": ("not-implemented", f"IREE compiles no Resize with {one.split()[0]}") for one in _RESIZE},
     "DFT with onesided 1": ("not-implemented", "IREE does not compile DFT"),
+    **{
+        f"{operator} with direction reverse": (
+            "not-implemented",
+            f"IREE does not compile {operator} of direction reverse",
+        )
+        for operator in ("GRU", "LSTM", "RNN")
+    },
+    **{
+        f"Hardmax-{version} over several axes": (
+            "different-numbers",
+            "IREE goes along one axis in Hardmax; convert the model to opset 13",
+        )
+        for version in (1, 11)
+    },
     "LSTM with peepholes": ("different-numbers", "IREE leaves out the peepholes of an LSTM"),
     "RoiAlign with mode max": ("not-implemented", "IREE does not compile RoiAlign"),
     "sparse initializer": ("not-implemented", "IREE reads no sparse initializers; minuend fix stores the zeros"),

@@ -31,6 +31,29 @@ _RESIZE = (
 )
 _UNHEEDED = {
     **{
+        f"{operator} with direction reverse": f"MNN gives other numbers for {operator} of direction reverse"
+        for operator in ("GRU", "LSTM", "RNN")
+    },
+    **{
+        f"{operator} with reduction {reduction}": f"MNN does not heed reduction of {operator}"
+        for operator in ("ScatterElements", "ScatterND")
+        for reduction in ("add", "mul")
+    },
+    "ArgMax with select_last_index 1": "MNN does not heed select_last_index of ArgMax",
+    "Mod with fmod 1": "MNN does not heed fmod of Mod",
+    "Resize with coordinate_transformation_mode half_pixel_symmetric": (
+        "MNN does not heed half_pixel_symmetric of Resize; use half_pixel"
+    ),
+    **{
+        f"Resize with nearest_mode {mode}": "MNN does not heed nearest_mode of Resize; leave that attribute out"
+        for mode in ("ceil", "round_prefer_ceil")
+    },
+    **{
+        f"LogSoftmax-{one} over several axes": "MNN goes along one axis in LogSoftmax; convert the model to opset 13"
+        for one in (1, 11)
+    },
+    "Softmax over several axes by default": "MNN has another axis by default in Softmax; state the axis",
+    **{
         f"{operator} with layout 1": f"MNN hands out other axes of {operator} of layout 1; use layout 0 and a Transpose"
         for operator in ("GRU", "LSTM", "RNN")
     },

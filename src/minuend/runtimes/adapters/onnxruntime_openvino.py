@@ -30,6 +30,14 @@ STRICT = {
     **OF_EVERY_PROVIDER,
     **BATCHWISE,
     **{
+        f"ScatterND with reduction {reduction}": ("not-implemented", "the provider has no ScatterND with a reduction")
+        for reduction in ("add", "mul")
+    },
+    "Softmax-11 over several axes": (
+        "different-numbers",
+        "the provider goes along one axis in Softmax-11; convert the model to opset 13",
+    ),
+    **{
         f"{operator} with layout 1": (
             "different-numbers",
             f"the provider hands out other axes of {operator} of layout 1; use layout 0 and a Transpose",

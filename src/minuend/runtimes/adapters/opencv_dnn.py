@@ -25,6 +25,14 @@ ISA = {
 
 _RAW = "store it as raw_data, as minuend fix does"
 STRICT = {
+    **{
+        f"{operator}-{version} over several axes": (
+            "different-numbers",
+            f"OpenCV goes along one axis in {operator}; convert the model to opset 13",
+        )
+        for operator in ("Hardmax", "LogSoftmax", "Softmax")
+        for version in (1, 11)
+    },
     "Resize with antialias 1": (
         "different-numbers",
         "OpenCV does not heed antialias of Resize; leave that attribute out",
@@ -36,6 +44,12 @@ STRICT = {
     "GRU with layout 1": ("different-numbers", "OpenCV hands out other axes of GRU of layout 1; use layout 0"),
     "LSTM with layout 1": ("different-numbers", "OpenCV gives other numbers for LSTM of layout 1; use layout 0"),
     "LSTM with peepholes": ("different-numbers", "OpenCV gives other numbers for an LSTM with peepholes"),
+    "GRU with direction reverse": ("different-numbers", "OpenCV gives other numbers for GRU of direction reverse"),
+    "RNN with direction reverse": ("not-implemented", "OpenCV does not load RNN of direction reverse"),
+    "Resize with coordinate_transformation_mode half_pixel_symmetric": (
+        "different-numbers",
+        "OpenCV does not heed half_pixel_symmetric of Resize; use half_pixel",
+    ),
     "RNN with layout 1": ("not-implemented", "OpenCV does not load RNN of layout 1"),
     "sparse initializer": ("not-implemented", "OpenCV reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "OpenCV reads no sparse_value; minuend fix stores the zeros"),

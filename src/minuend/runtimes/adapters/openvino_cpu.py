@@ -65,6 +65,7 @@ _INPUT_BEFORE = {
 three in 2024.3.0 too, and none in 2024.6.0."""
 _BATCHWISE = "openvino hands out other axes of {} of layout 1; use layout 0 and a Transpose"
 _UNHEEDED = {
+    "Softmax-11 over several axes": "openvino goes along one axis in Softmax-11; convert the model to opset 13",
     "DFT with onesided 1": "openvino keeps an axis more of a DFT that is onesided; cut the whole one",
     **{f"{operator} with layout 1": _BATCHWISE.format(operator) for operator in ("GRU", "LSTM", "RNN")},
     "LSTM with peepholes": "openvino leaves out the peepholes of an LSTM, or refuses them",
@@ -82,6 +83,17 @@ _UNHEEDED = {
 """Attributes that it does not heed: so from 2023.0.0 to 2026.4.1. Below 2025.4 it refuses a policy, below 2025.0
 peepholes, and 2023.0 layout 1."""
 STRICT = {
+    **{
+        f"ScatterND with reduction {reduction}": (
+            "not-implemented",
+            "before 2026.4, openvino has no ScatterND with a reduction; update it",
+        )
+        for reduction in ("add", "mul")
+    },
+    "Resize with coordinate_transformation_mode half_pixel_symmetric": (
+        "not-implemented",
+        "openvino has no half_pixel_symmetric of Resize; use half_pixel",
+    ),
     **{kind: ("different-numbers", reason) for kind, reason in _UNHEEDED.items()},
     **{
         f"{operator} of axes as an attribute": (
@@ -147,7 +159,10 @@ STRICT_SINCE = {
     **{f"{operator} of axes as an attribute": release for operator, release in _ATTRIBUTE_SINCE.items()},
 }
 """The release from which on it does not take that. It takes quantisations to 16 bits away, and nothing is left then."""
-STRICT_BEFORE = {f"{operator} of axes as an input": release for operator, release in _INPUT_BEFORE.items()}
+STRICT_BEFORE = {
+    **{f"{operator} of axes as an input": release for operator, release in _INPUT_BEFORE.items()},
+    **{f"ScatterND with reduction {reduction}": (2026, 4) for reduction in ("add", "mul")},
+}
 """The release from which on it takes that."""
 
 LOCAL_FUNCTIONS = False

@@ -17,6 +17,13 @@ RULES = None
 _TYPED = "tract reads no uint64_data; store it as raw_data, as minuend fix does"
 _SIZES = "tract refuses value_info whose sizes or names of dims it does not find itself; minuend fix leaves it out"
 STRICT = {
+    **{
+        f"{operator} with direction reverse": (
+            "different-numbers",
+            f"tract gives other numbers for {operator} of direction reverse; reverse its input",
+        )
+        for operator in ("GRU", "LSTM", "RNN")
+    },
     "RoiAlign with mode max": ("not-implemented", "tract has no RoiAlign"),
     "sparse initializer": ("not-implemented", "tract reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "tract reads no sparse_value; minuend fix stores the zeros"),

@@ -28,6 +28,11 @@ STRICT = {
         for one in ("larger", "smaller")
     },
     **{f"{one} with {setting}": ("not-implemented", f"TVM has no {one}") for one, setting in _LACKED.items()},
+    **{f"{one} with direction reverse": ("not-implemented", f"TVM has no {one}") for one in ("GRU", "LSTM", "RNN")},
+    "Resize with coordinate_transformation_mode half_pixel_symmetric": (
+        "not-implemented",
+        "TVM has no half_pixel_symmetric of Resize; use half_pixel",
+    ),
     "LSTM with peepholes": ("not-implemented", "TVM has no LSTM"),
     "sparse initializer": ("not-implemented", "TVM reads no sparse initializers; minuend fix stores the zeros"),
     "sparse_value": ("not-implemented", "TVM reads no sparse_value; minuend fix stores the zeros"),
