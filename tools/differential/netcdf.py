@@ -44,7 +44,8 @@ def encoding_of(found: Any, name: str, storage: tuple[str, ...], engine: str, gr
     for word, mode in (("bitround", "BitRound"), ("bitgroom", "BitGroom"), ("granular", "GranularBitRound")):
         if word in storage and engine == "netcdf4" and found[name].dtype in ("float32", "float64") and "zlib" in made:
             made |= {"significant_digits": 5, "quantize_mode": mode}
-    few = math.prod(made.get("chunksizes", (1,) if grows else shape)) < 16  # for a block of szip
+    # For a block of szip; netCDF's library counts none along a dimension that grows.
+    few = math.prod(made.get("chunksizes", (1,) if grows else shape)) < 16 or (grows and math.prod(shape[1:]) < 8)
     packed = [word for word in PLUG_INS if word in storage and not (word == "szip" and few)]
     if packed and engine == "netcdf4" and not {"zlib", "contiguous", "shuffle", "fletcher32"} & made.keys():
         made |= {"compression": packed[0]}
