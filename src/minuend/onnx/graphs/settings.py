@@ -12,6 +12,7 @@ from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.inference import infer_types
 from minuend.onnx.graphs.nesting import bodies, holders, within
 from minuend.onnx.graphs.scope import MAIN, read_opsets, shape_of
+from minuend.onnx.opsets.schemas import version_in
 
 _PEEPHOLES = 7  # which of an LSTM's inputs these are
 
@@ -76,13 +77,12 @@ def flattenings(model: Document) -> frozenset[str]:
     ):
         return frozenset()
     types = infer_types(model).types
-    version = 11 if opset >= 11 else 1
     return frozenset(
         kind
         for graph, where in _places(model.proto.graph, "graph")
         for node in graph.node
         if node.op_type in FLATTENING and node.domain in MAIN and node.input
-        for kind in _of_axes(node, version, shape_of(types[where].get(node.input[0])))
+        for kind in _of_axes(node, opset, shape_of(types[where].get(node.input[0])))
     )
 
 
@@ -92,10 +92,11 @@ def _places(graph: GraphProto, where: str) -> Iterator[tuple[GraphProto, str]]:
         yield from _places(body, place)
 
 
-def _of_axes(node: NodeProto, version: int, shape: Sequence[object] | None) -> Iterator[str]:
+def _of_axes(node: NodeProto, opset: int, shape: Sequence[object] | None) -> Iterator[str]:
     axis = next((one.i for one in node.attribute if one.name == "axis"), None)
     first = 1 if axis is None else axis
-    if shape is None or all(dim == 1 for dim in shape[first % max(len(shape), 1) + 1 :]):
+    version = version_in(node.op_type, opset)
+    if version is None or shape is None or all(dim == 1 for dim in shape[first % max(len(shape), 1) + 1 :]):
         return
     yield flattened(node.op_type, version)
     if axis is None:
