@@ -151,7 +151,7 @@ class Tiles : public KernelTraversal {
   // or small work, which is not of this kind, takes 1.1 times as long.
   // Beyond the caches the other one's lines are sooner read row by row whatever the columns are: 0.6 to 0.95 of the time.
   // What is not read singly is gathered row by row then, as long as L1 holds a row's lines: 0.6 to 0.9 of it, on Zen 3.
-  // Its elements that are near, in few columns of rows that lie far apart, are sooner gathered: 0.5 to 0.95, on Zen 3.
+  // Near elements of the other one, in few columns of far rows, are sooner gathered: 0.5 to 0.95, on Zen 3.
   __attribute__((noinline)) static bool is_read_singly(const Work& work, int outer, const ptrdiff_t* s,
                                                        const ptrdiff_t* other, Traffic traffic) {
     const Layout& l = work.layout;
