@@ -52,7 +52,7 @@ def _statements() -> Iterator[str]:
     for name in dict.fromkeys(name.partition("@")[0] for name in targets.names()):
         known = quirks(name)
         yield from known.takes_anyway.values()
-        yield from (statement for _, statement in known.strict.values())
+        yield from (statement for _, statement, *_ in known.strict.values())
         yield from (statement for *_, statement in known.by_isa)
 
 

@@ -23,6 +23,7 @@ TRANSLATED = ("index", "tutorial", "gate", "files", "deltas", "policies")
 WITHOUT_TERMS = ("index", "glossary", "changelog", "deltas")
 """Pages without links to the glossary: cards, which are links; the glossary; a list of changes; patterns of bits."""
 
+_PICTURE = "<!-- picture -->"
 _LINK = re.compile(r"(?<=\]\()\.\./([^)#\s]+)")
 
 
@@ -67,7 +68,9 @@ def _write(folder: Path, page: Page) -> None:
 
 def _written(name: str, text: str, language: Language) -> str:
     """A page that somebody wrote; where it is not translated, it says so under its title."""
-    text = linked(text).replace("<!-- picture -->", markup.raw(front.picture(language)))
+    text = linked(text)
+    if _PICTURE in text:
+        text = text.replace(_PICTURE, markup.raw(front.picture(language)))
     translated = language.name != ENGLISH and name in TRANSLATED
     if name not in WITHOUT_TERMS and not translated:
         text = explained(text, glossary())

@@ -373,13 +373,11 @@ def test_terms_lead_to_the_glossary_where_a_page_has_them_first():
     assert len(staging.glossary()) > 10
 
 
-@pytest.mark.parametrize("name", ["matrix", "matrix/openvino-cpu"])
-def test_pages_from_tables_link_terms_in_english_and_have_no_english_glossary_in_chinese(
-    name: str, tmp_path: Path
-) -> None:
+def test_pages_from_tables_link_terms_in_english_and_have_no_english_glossary_in_chinese(tmp_path: Path) -> None:
     for language in languages():
         staging.stage(tmp_path / language, Language(language))
-    found = re.findall(r"\{term\}`(\w+)`", (tmp_path / f"en/{name}.md").read_text("utf-8"))
-    assert {"verdict", "severity", "witness"} <= set(found)
-    assert len(found) == len(set(found))
-    assert "{term}" not in (tmp_path / f"zh_TW/{name}.md").read_text("utf-8")
+    for name in ("matrix", "matrix/openvino-cpu"):
+        found = re.findall(r"\{term\}`(\w+)`", (tmp_path / f"en/{name}.md").read_text("utf-8"))
+        assert {"verdict", "severity", "witness"} <= set(found)
+        assert len(found) == len(set(found))
+        assert "{term}" not in (tmp_path / f"zh_TW/{name}.md").read_text("utf-8")

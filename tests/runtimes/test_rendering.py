@@ -45,6 +45,26 @@ SENTENCES: list[tuple[Reason, str, str]] = [
     ),
     (because.DialectNotRead("tract", "OpenVINO"), "tract does not read OpenVINO models", "tract 不讀取 OpenVINO 模型"),
     (
+        because.UnsupportedForm(
+            "Softmax-11 over several axes", "openvino goes along one axis in Softmax-11", "onnx:13"
+        ),
+        "openvino goes along one axis in Softmax-11; convert it: minuend convert MODEL --to onnx:13 -o OUT",
+        "openvino 的 Softmax-11 只沿一個軸計算；請轉換：minuend convert MODEL --to onnx:13 -o OUT",
+    ),
+    (
+        because.OperatorNotRead("tvm", "GRU"),
+        "tvm does not run GRU, which the model has; write it with other operators, or choose another runtime",
+        "tvm 無法執行模型中的 GRU；請以其他運算子改寫，或選用其他執行環境",
+    ),
+    (
+        because.OperatorComputedOtherwise("mnn", "GRU with clip"),
+        (
+            "mnn gives other numbers for GRU with clip, which the model has; write it with other operators, or choose "
+            "another runtime"
+        ),
+        "mnn 對模型中的 帶 clip 的 GRU 算出不同的數值；請以其他運算子改寫，或選用其他執行環境",
+    ),
+    (
         because.DialectNotRead("tract", "OpenVINO", to="onnx"),
         "tract does not read OpenVINO models; convert it first: minuend convert MODEL --to onnx -o OUT",
         "tract 不讀取 OpenVINO 模型；請先轉換：minuend convert MODEL --to onnx -o OUT",

@@ -43,6 +43,8 @@ from minuend.runtimes.reasons import (
     NotUnderstood,
     OnProcessor,
     OpenSizesMeet,
+    OperatorComputedOtherwise,
+    OperatorNotRead,
     OtherOperandsDiffer,
     OtherPairsDiffer,
     OutOfReach,
@@ -108,9 +110,8 @@ def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint:
         unread = DialectNotRead(target.runtime, dialect(occurrence.op.dialect).title)
     if unread is not None:
         return _finding(occurrence, target, "not-implemented", unread)
-    for form, (verdict, statement) in strict_of(target).items():
-        if form in occurrence.violations:
-            return _beyond_measured(occurrence, target, verdict, UnsupportedForm(form, statement))
+    if (not_taken := _not_taken(occurrence, target)) is not None:
+        return not_taken
     if (statement := quirks(target.runtime).open_dims) and _has_sizes_that_may_differ(node):
         return _beyond_measured(occurrence, target, "different-numbers", OpenSizesMeet(statement))
     occurrence = as_opened(occurrence, target)
@@ -120,6 +121,20 @@ def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint:
     again = _as_read(_by_measurement(later, node, measured, hint), later, target)
     worse = min(found, again, key=lambda one: WORST.index(one.verdict))
     return replace(worse, deviations=tuple(dict.fromkeys((*found.deviations, *again.deviations))))
+
+
+def _not_taken(occurrence: Occurrence, target: Target) -> Finding | None:
+    """Return the finding where a runtime does not take what the model holds besides the node."""
+    for form, (verdict, statement, *to) in strict_of(target).items():
+        if form in occurrence.violations:
+            return _beyond_measured(occurrence, target, verdict, UnsupportedForm(form, statement, *to))
+    known = quirks(target.runtime)
+    if form := known.lacks(occurrence.violations, target.release):
+        return _finding(occurrence, target, "not-implemented", OperatorNotRead(target.runtime, form))
+    if form := known.differs(occurrence.violations, target.release):
+        differs = OperatorComputedOtherwise(target.runtime, form)
+        return _beyond_measured(occurrence, target, "different-numbers", differs)
+    return None
 
 
 def _beyond_measured(occurrence: Occurrence, target: Target, verdict: str, reason: Reason) -> Finding:

@@ -68,6 +68,16 @@ KEEPDIMS_LEFT_OUT = " without keepdims"
 """Behind the name of an operator that reduces: how a node of the model states the axes, and that it leaves out
 ``keepdims``, which is 1 then."""
 
+
+def of_operator(name: str, domain: str = "") -> str:
+    """Return the kind of a model that has a node of an operator.
+
+    >>> of_operator("GRU"), of_operator("Binarizer", "ai.onnx.ml")
+    ('operator GRU', 'operator ai.onnx.ml.Binarizer')
+    """
+    return f"operator {domain}.{name}" if domain else f"operator {name}"
+
+
 KINDS = frozenset((
     JOINED_LATER, SIGNS_MIXED, EINSUM, EXTREMES, RELU_AS_MAX, MOVED_INT8, INPUT_IN_16_BITS, INPUT_WITHOUT_SHAPE,
     INPUT_WITHOUT_TYPE, QUANTISED_OUTPUT, READ_BESIDES, SCALE,

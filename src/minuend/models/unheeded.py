@@ -1,4 +1,8 @@
-"""Attributes of operators that some runtimes do not heed: adapters say which (``STRICT``)."""
+"""Forms of operators that some runtimes compute otherwise, or do not read: adapters say which (``STRICT``).
+
+A kind is named as a node states it, such as ``"GRU with layout 1"``. The tests run each on every runtime that is
+installed.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,17 @@ _POLICY = "keep_aspect_ratio_policy"
 _Stated = Set[tuple[str, int | str]]
 _RECURRENT: _Stated = {("layout", 1), ("direction", "reverse")}
 _REDUCED: _Stated = {("reduction", "add"), ("reduction", "mul")}
+_SAME: _Stated = {("auto_pad", "SAME_LOWER"), ("auto_pad", "SAME_UPPER")}
 UNHEEDED: Mapping[str, _Stated] = MappingProxyType({
     "ArgMax": {("select_last_index", 1)},
+    "AveragePool": {("auto_pad", "SAME_LOWER")},
+    "Conv": {("auto_pad", "SAME_LOWER")},
+    "ConvTranspose": _SAME,
     "DFT": {("onesided", 1)},
     "GRU": _RECURRENT,
+    "GridSample": {("mode", "bicubic"), ("mode", "cubic")},
     "LSTM": _RECURRENT,
+    "MaxPool": {("auto_pad", "SAME_LOWER")},
     "Mod": {("fmod", 1)},
     "RNN": _RECURRENT,
     "Resize": {("antialias", 1), ("exclude_outside", 1), ("mode", "cubic"), (_POLICY, "not_larger"),
@@ -25,7 +35,23 @@ UNHEEDED: Mapping[str, _Stated] = MappingProxyType({
 })  # fmt: skip
 """Operator → attributes and the value that some runtime does not heed."""
 
+RECURRENT = ("GRU", "LSTM", "RNN")
+POOLS = ("AveragePool", "MaxPool")
+SCALED = ("Resize-10", "Upsample-9")
+"""Operators, by version, that map positions in the one way that older runtimes have."""
+
+ALWAYS = ("Round", "Shrink")
+"""Operators that some runtime computes otherwise, whatever a node states."""
+
 PEEPHOLES = "LSTM with peepholes"
+EVERY_STEP = "GRU whose every step is read"
+EVEN = "LRN of an even size"
+NEGATIVE = "GatherElements of negative indices"
+OTHER_AXIS = "OneHot along another axis than the last"
+OUTPUT_SHAPE = "ConvTranspose with output_shape"
+COUNTED = "AveragePool that counts what lies behind the padding"
+DESCENDING = "Resize of axes that do not ascend"
+ROUNDED_LINEAR, ROUNDED_CORNERS = (f"Resize to rounded sizes with {one}" for one in ("mode linear", "align_corners"))
 FLATTENING = ("Hardmax", "LogSoftmax", "Softmax")
 """Operators that go over all axes from one on, below opset 13; from then on over that one alone."""
 
@@ -44,10 +70,34 @@ def by_default(operator: str) -> str:
     return f"{operator} over several axes by default"
 
 
+def in_padding(operator: str) -> str:
+    """Return the kind of a pooling that rounds up, so that its last window begins in the padding, or behind it."""
+    return f"{operator} whose last window begins in the padding"
+
+
+def with_dilations(operator: str) -> str:
+    """Return the kind of a pooling whose windows have gaps."""
+    return f"{operator} with dilations"
+
+
+def recurrent(operator: str, setting: str) -> str:
+    """Return the kind of a recurrent layer that states ``clip``, ``sequence_lens`` or some ``activations``."""
+    return f"{operator} with {setting}"
+
+
+def scaled(operator: str, mode: str) -> str:
+    """Return the kind of an operator of one version that scales, in a mode."""
+    return f"{operator} with mode {mode}"
+
+
 KINDS = frozenset({
-    PEEPHOLES,
-    *map(by_default, FLATTENING),
+    *ALWAYS, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING, ROUNDED_LINEAR,
+    ROUNDED_CORNERS,
+    *map(by_default, FLATTENING), *map(in_padding, POOLS), *map(with_dilations, POOLS),
     *(flattened(operator, version) for operator in FLATTENING for version in (1, 11)),
+    *(recurrent(operator, one) for operator in RECURRENT
+      for one in ("activations Relu", "clip", "other activations", "sequence_lens")),
+    *(scaled(operator, mode) for operator in SCALED for mode in ("linear", "nearest")),
     *(f"{operator} with {name} {value}" for operator, stated in UNHEEDED.items() for name, value in stated),
 })  # fmt: skip
-"""Kinds, each named as a node states it: ``"GRU with layout 1"``."""
+"""All kinds."""

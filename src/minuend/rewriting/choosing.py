@@ -24,7 +24,14 @@ from minuend.rewriting.wording import FLOATS, SATURATE, deviation, elsewhere, in
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.finding import Finding
 from minuend.runtimes.quirks import quirks
-from minuend.runtimes.reasons import OpenSizesMeet, Reason, UnsupportedForm, deciding
+from minuend.runtimes.reasons import (
+    OpenSizesMeet,
+    OperatorComputedOtherwise,
+    OperatorNotRead,
+    Reason,
+    UnsupportedForm,
+    deciding,
+)
 from minuend.runtimes.severity import Severity
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node, TensorType
@@ -146,9 +153,15 @@ def choose(request: Request) -> Choice:
         return Choice("refuse", request.unread)
     if not isinstance(request.occurrence.node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
-    if isinstance(deciding(finding.reasons), UnsupportedForm) and finding.verdict == "not-implemented":
+    rule = deciding(finding.reasons)
+    if isinstance(rule, UnsupportedForm) and rule.to:
+        return Choice("refuse", rule.statement, instead=f"minuend convert MODEL --to {rule.to} -o OUT")
+    if isinstance(rule, UnsupportedForm | OperatorNotRead) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))
-    if isinstance(rule := deciding(finding.reasons), OpenSizesMeet) or _is_unheeded(rule):
+    if isinstance(rule, OperatorComputedOtherwise):
+        cause, _, advice = finding.reason.partition("; ")
+        return Choice("refuse", cause, instead=advice)
+    if isinstance(rule, OpenSizesMeet) or _is_unheeded(rule):
         cause, _, advice = rule.statement.partition("; ")
         return Choice("refuse", finding.reason.replace(rule.statement, cause), instead=advice)
     tolerated = request.options.tolerate.of(finding.target).covers(finding)

@@ -15,7 +15,7 @@ from minuend.rewriting.options import Rewriting
 from minuend.runtimes.answers import Answer
 from minuend.runtimes.other_processors import for_type
 from minuend.runtimes.quirks import strict_of
-from minuend.runtimes.reasons import OpenSizesMeet, deciding
+from minuend.runtimes.reasons import OpenSizesMeet, OperatorComputedOtherwise, OperatorNotRead, deciding
 from minuend.runtimes.targets import Target
 from minuend.standards.node import Node
 
@@ -77,7 +77,7 @@ def doubt(occurrence: Occurrence, options: Rewriting, shared: Collection[str] = 
         return ""
     node = occurrence.node
     broken = occurrence.violations & strict_of(target).keys()
-    met = isinstance(deciding(finding.reasons), OpenSizesMeet)
+    met = isinstance(deciding(finding.reasons), OpenSizesMeet | OperatorNotRead | OperatorComputedOtherwise)
     excusable = accept and finding.verdict in _ACCEPTABLE and not (broken or met)
     if excusable and isinstance(node, Node) and not wrong_classes(occurrence, node, target, accept):
         return pattern_verdict(occurrence, node, target, options.hint, accept).reason

@@ -98,12 +98,13 @@ def _in_part(fix: Action) -> Action:
 def _actions(target: str, verdict: str, reason: Reason | None, inferred: bool, operator: str) -> Iterator[Action]:
     runtime = target.partition("@")[0]
     match reason:
-        case because.DialectNotRead(to=to):
-            if to:
-                yield Action("convert", f"minuend convert MODEL --to {to} -o OUT")
+        case because.DialectNotRead(to=to) | because.UnsupportedForm(to=to) if to:
+            yield Action("convert", f"minuend convert MODEL --to {to} -o OUT")
             return
         case because.VersionNotLoaded():
             yield Action("convert", f"minuend convert MODEL --to onnx --target {target} -o OUT")
+            return
+        case because.DialectNotRead() | because.OperatorNotRead() | because.OperatorComputedOtherwise():
             return
         case because.NotInStandard() | because.NotUnderstood():
             return

@@ -34,6 +34,9 @@ UNNAMED = "the model"
 _LONGEST = 200
 """Characters of a clause."""
 
+_ADVISING = (because.UnsupportedForm, because.OpenSizesMeet, because.OperatorNotRead, because.OperatorComputedOtherwise)
+"""Reasons that say behind their cause what to do."""
+
 _MEASURED = re.compile(r" node with name '[^']*'")
 """What a message says of the model that was measured."""
 
@@ -237,7 +240,9 @@ def _why(found: Sequence[Finding], language: Language) -> str:
             return language.tr("computed together with adjacent operators: {patterns}", patterns=shown)
         case because.PatternComputedOtherwise():
             return language.tr("layer normalisation is computed as one operator")
-        case because.UnsupportedForm() | because.OpenSizesMeet() if advice := _advice(found[0], language):
+        case because.UnsupportedForm(to=to) if to:
+            reason = replace(reason, to="")
+        case _ if isinstance(reason, _ADVISING) and (advice := _advice(found[0], language)):
             return _cut(rendering.cause(reason, language).removesuffix(f"{language.tr('; ')}{advice}"))
         case because.OtherPairsDiffer(values=values, witness=witness):
             reason = because.ValuesDiffer(values, witness)
@@ -316,7 +321,7 @@ def _advice(finding: Finding, language: Language) -> str:
     helps = any(one.kind != "measure" for one in finding.actions)
     if _only_up_to(finding):
         return language.tr("where all processors are newer: name one with --cpu, or as cpu in minuend.toml")
-    if helps or not isinstance(reason, because.UnsupportedForm | because.OpenSizesMeet):
+    if helps or not isinstance(reason, _ADVISING):
         return ""
     return rendering.cause(reason, language).partition(language.tr("; "))[2]
 

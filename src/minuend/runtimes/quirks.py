@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minuend.core.elements import ElementType
 from minuend.errors import Unsupported
 from minuend.models.constants import Constants, word_of
+from minuend.models.hazards import of_operator
 from minuend.operators import SUBTRACT
 from minuend.operators.value_classes import classes
 from minuend.runtimes.registry import known as known_adapter
 
 if TYPE_CHECKING:
     from minuend.runtimes.target import Target
+
+
+Row: TypeAlias = tuple[str, str] | tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,12 @@ class Quirks:
         strict: a rule that models break and onnxruntime does not insist on, a kind of
         :mod:`minuend.onnx.graphs.normalising`, or
             a way to store constants, of :mod:`minuend.onnx.documents.constant_storage`, or two constants of a type →
-            the verdict on such a model, and why.
-        strict_since, strict_before: a kind among those → the first release of which that is so, and the first one after
-            these.
+            the verdict on such a model, why, and the version that it can be converted to, where that helps.
+        strict_since, strict_before: a kind among those and the two below → the first release of which that is so, and
+            the first one after these.
+        lacked: operators that it does not run, in no form that ONNX's own tests have, and kinds of
+            :mod:`minuend.models.unheeded` that it does not run.
+        deviating: kinds among those that it gives other numbers for.
         local_functions: whether it reads ONNX models with local functions.
         arrays: whether it is queried with bare arrays, for it reads no model files.
         instead: of such a one: what to do with a model, in a sentence without a full stop.
@@ -108,9 +115,11 @@ class Quirks:
 
     takes_anyway: Mapping[str, str] = field(default_factory=dict)
     open_dims: str = ""
-    strict: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    strict: Mapping[str, Row] = field(default_factory=dict)
     strict_since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     strict_before: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    lacked: frozenset[str] = frozenset()
+    deviating: frozenset[str] = frozenset()
     local_functions: bool = True
     arrays: bool = False
     instead: str = ""
@@ -143,18 +152,38 @@ class Quirks:
     folds: Callable[[str, str], bool] = lambda operator, dtype: True
     loses: Callable[[str, str, int, Any], str] = lambda name, kind, bits, array: ""
 
-    def strict_of(self, release: str) -> Mapping[str, tuple[str, str]]:
+    def strict_of(self, release: str) -> Mapping[str, Row]:
         """Return the kinds of models that a release does not take, each with the verdict and why.
 
         >>> ["extremes of float16" in quirks("onnxruntime-cpu").strict_of(one) for one in ("1.19.2", "1.20.1")]
         [True, False]
         """
-        known = _parts(release)
-        return {
-            kind: one
-            for kind, one in self.strict.items()
-            if self.strict_since.get(kind, ()) <= known < self.strict_before.get(kind, (math.inf,))
-        }
+        return {kind: one for kind, one in self.strict.items() if self._holds(kind, release)}
+
+    def lacks(self, kinds: Collection[str], release: str) -> str:
+        """Return the first of some kinds of models that a release does not run: the operator, or the form of one.
+
+        >>> quirks("tvm").lacks({"operator GRU", "operator Add"}, "0.27.0.post1")
+        'GRU'
+        """
+        return self._first(self.lacked, kinds, release)
+
+    def differs(self, kinds: Collection[str], release: str) -> str:
+        """Return the first of some kinds of models that a release gives other numbers for.
+
+        >>> kinds = {"MaxPool whose last window begins in the padding"}
+        >>> [bool(quirks("onnxruntime-cpu").differs(kinds, release)) for release in ("1.20.1", "1.21.1")]
+        [True, False]
+        """
+        return self._first(self.deviating, kinds, release)
+
+    def _first(self, known: Iterable[str], kinds: Collection[str], release: str) -> str:
+        met = (one for one in sorted(known) if one in kinds or of_operator(one) in kinds)
+        return next((one for one in met if self._holds(one, release)), "")
+
+    def _holds(self, kind: str, release: str) -> bool:
+        """Whether what is said of a kind is so of a release."""
+        return self.strict_since.get(kind, ()) <= _parts(release) < self.strict_before.get(kind, (math.inf,))
 
     def reads(self, operators: Iterable[str], release: str) -> bool:
         """Whether a release reads all of some operators.
@@ -212,7 +241,7 @@ def _parts(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".") if part.isdigit())
 
 
-def strict_of(target: Target) -> Mapping[str, tuple[str, str]]:
+def strict_of(target: Target) -> Mapping[str, Row]:
     """Return the kinds of models that a target does not take, each with the verdict and why."""
     return {**quirks(target.runtime).strict_of(target.release), **target.strict}
 

@@ -120,11 +120,31 @@ class TakenAnyway(Reason):
 
 
 class UnsupportedForm(Reason):
-    """The runtime does not read how the model is written; ``form`` is a violation or a way to store constants."""
+    """The runtime does not read how the model is written; ``form`` is a violation or a way to store constants.
+
+    ``to`` is a version that the model can be converted to, where that helps.
+    """
 
     code = "unsupported-form"
     form: str
     statement: str
+    to: str = ""
+
+
+class OperatorNotRead(Reason):
+    """The runtime lacks an operator that the model has, or a form of one, wherever that stands."""
+
+    code = "operator-not-read"
+    runtime: str
+    form: str
+
+
+class OperatorComputedOtherwise(Reason):
+    """The runtime gives other numbers for a form of an operator that the model has, wherever that stands."""
+
+    code = "operator-computed-otherwise"
+    runtime: str
+    form: str
 
 
 class OpenSizesMeet(Reason):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from minuend.core.elements import TYPES
 from minuend.language import Language
 from minuend.models.purpose import PURPOSES
+from minuend.models.unheeded import KINDS as FORMS
 from minuend.operators import VALUE_CLASSES
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.cases import RELATIONS
@@ -42,7 +43,15 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rule-broken": ("{message}",),
         "not-understood": ("{message}",),
         "taken-anyway": ("{statement}",),
-        "unsupported-form": ("{statement}",),
+        "unsupported-form": ("{statement}", "; convert it: minuend convert MODEL --to {to} -o OUT"),
+        "operator-not-read": (
+            "{runtime} does not run {form}, which the model has",
+            "; write it with other operators, or choose another runtime",
+        ),
+        "operator-computed-otherwise": (
+            "{runtime} gives other numbers for {form}, which the model has",
+            "; write it with other operators, or choose another runtime",
+        ),
         "open-sizes-meet": ("{statement}",),
         "dialect-not-read": (
             "{runtime} does not read {dialect} models",
@@ -221,6 +230,7 @@ def texts() -> Iterator[str]:
     yield from (clause for clauses in SENTENCES.values() for clause in clauses if not _is_one_fact(clause))
     yield from (*PURPOSES, *_LIMITS.values(), *_STATED.values(), *_FOLDED.values(), *_CONSTANTS.values(), EVERY)
     yield from (row.words for row in VALUE_CLASSES.values())
+    yield from FORMS
     yield from (_BROADCAST.get(row.name, row.words) for row in RELATIONS.values())
 
 
@@ -484,6 +494,7 @@ _FORMATS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "cpu": lambda cpu, _: short_processor(cpu),
         "cpus": lambda cpus, language: all_of([short_processor(one) for one in cpus], language),
         "examples": _examples,
+        "form": lambda form, language: language.tr(form) if form in FORMS else form,
         "index": lambda index, _: "" if index is None else str(list(index)),
         "limit": lambda limit, language: language.tr(_LIMITS[limit]),
         "newer": _stated,

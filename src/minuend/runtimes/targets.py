@@ -139,7 +139,7 @@ def _load(name: str) -> Target:
     return _packaged_target(name) if name in _packaged() else _added_target(name)
 
 
-@functools.lru_cache(maxsize=16)
+@functools.cache  # a page or a matrix asks for all of them again and again; all together hold 90 MB
 def _packaged_target(name: str, folder: str = "") -> Target:
     path = _packaged(folder)[name]
     found = target_of(json.loads(path.read_text("utf-8")))  # the tests load these with all checks

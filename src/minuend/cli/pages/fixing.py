@@ -14,6 +14,7 @@ from minuend.cli.words import counted
 from minuend.errors import listed
 from minuend.judging.contract import Tally
 from minuend.plain import grouped
+from minuend.runtimes import explaining
 from minuend.text import shell_path, shell_words
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Command:
 
 def fix_page(fixed: Fixed, command: Command) -> Page:
     """Show what was done, and what of the whole model still differs, before it is written."""
-    page: list[Part] = [*_recommended(fixed, command), *_rewritten(fixed), *_refused(fixed)]
+    page: list[Part] = [*_recommended(fixed, command), *_rewritten(fixed), *_refused(fixed, command)]
     sentences = {str(one) for one in fixed.rewritten}
     page += [f"~ {line}" for line in (*fixed.changes, *fixed.notes) if line not in sentences]
     page += [fixed.warning] if fixed.warning else []
@@ -86,11 +87,11 @@ def _rewritten(fixed: Fixed) -> Iterator[Part]:
         yield from _labelled("why", [why])
 
 
-def _refused(fixed: Fixed) -> Iterator[Part]:
+def _refused(fixed: Fixed, command: Command) -> Iterator[Part]:
     for one in fixed.refused:
         yield f"refused: {_places([one.location, *one.others])}"
         yield from _labelled("why", [one.reason])
-        yield from _labelled("do", [one.instead] if one.instead else [])
+        yield from _labelled("do", [explaining.Command(command.model).filled(one.instead)] if one.instead else [])
 
 
 def _places(places: Sequence[str]) -> str:

@@ -14,11 +14,10 @@ from typing import Any
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from minuend.errors import SpecError, Unsupported
-from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, INPUT_WITHOUT_SHAPE, KEEPDIMS_LEFT_OUT
+from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, INPUT_WITHOUT_SHAPE, KEEPDIMS_LEFT_OUT, of_operator
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import captured, holders, within
 from minuend.onnx.graphs.scope import MAIN, domain_of, read_opsets
-from minuend.onnx.graphs.settings import settings
 from minuend.onnx.opsets import schemas
 from minuend.standards.node import Node
 from minuend.standards.validation import validate
@@ -225,7 +224,22 @@ def kinds(model: ModelProto) -> frozenset[str]:
     >>> sorted(kinds(model))
     ['output without shape', 'output without type']
     """
-    return frozenset(kind for kind, holds in DECLARED.items() if holds(model)) | reductions(model) | settings(model)
+    return frozenset(
+        itertools.chain((kind for kind, holds in DECLARED.items() if holds(model)), reductions(model), operators(model))
+    )
+
+
+def operators(model: ModelProto) -> frozenset[str]:
+    """Return a kind for each operator of a model that no function of its stands for.
+
+    >>> import onnx
+    >>> text = "g (float[2] a) => (float[2] c) { c = Relu(a) }"
+    >>> operators(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14]> {text}'))
+    frozenset({'operator Relu'})
+    """
+    own = {(domain_of(one.domain), one.name) for one in model.functions}
+    found = {(domain_of(node.domain), node.op_type) for graph in holders(model) for node in graph.node}
+    return frozenset(of_operator(name, domain) for domain, name in found - own)
 
 
 def names_of_dims(model: ModelProto) -> frozenset[str]:

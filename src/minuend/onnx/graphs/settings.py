@@ -1,103 +1,290 @@
-"""Attributes of a model's nodes that some runtimes do not heed: tests run each on all runtimes that are installed."""
+"""Forms of a model's nodes that some runtimes compute otherwise, or do not read: tests run each on all runtimes.
+
+Where a shape is not known, a node is of every kind that it may be of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
+import numpy as np
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
 
-from minuend.models.unheeded import FLATTENING, PEEPHOLES, UNHEEDED, by_default, flattened
-from minuend.onnx.documents.document import Document
+from minuend.core.shapes import Dim
+from minuend.models import unheeded
+from minuend.models.unheeded import ALWAYS, FLATTENING, POOLS, RECURRENT, UNHEEDED
 from minuend.onnx.documents.tensors import is_external
-from minuend.onnx.graphs.inference import infer_types
-from minuend.onnx.graphs.nesting import bodies, holders, within
-from minuend.onnx.graphs.scope import MAIN, read_opsets, shape_of
+from minuend.onnx.graphs.nesting import all_inputs
+from minuend.onnx.graphs.scope import MAIN, shape_of
+from minuend.onnx.graphs.walk import Scope
 from minuend.onnx.opsets.schemas import version_in
+from minuend.onnx.opsets.windows import Windows
 
-_PEEPHOLES = 7  # which of an LSTM's inputs these are
+_LENGTHS, _PEEPHOLES = 4, 7  # which of a recurrent layer's inputs these are
+_ACTIVATIONS = {"GRU": ("sigmoid", "tanh"), "LSTM": ("sigmoid", "tanh", "tanh"), "RNN": ("tanh",)}
+"""Those of each direction where a recurrent layer states none."""
+
+_ALONG_ONE_AXIS = 13
+"""The opset from which on Softmax and its like go along one axis."""
 
 
-def settings(model: ModelProto) -> frozenset[str]:
-    """Return the kinds of the nodes whose settings some runtimes do not heed, in bodies and functions too.
+def settings(scopes: Iterable[Scope]) -> frozenset[str]:
+    """Return the kinds of a model's nodes, in bodies and functions too.
 
-    >>> import onnx
-    >>> text = "g (float[3,2,4] x, float[1,15,4] w, float[1,15,5] r) => (y) { y = GRU<layout=1>(x, w, r) }"
-    >>> settings(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 14]> {text}'))
-    frozenset({'GRU with layout 1'})
+    >>> from onnx.parser import parse_model
+    >>> from minuend.onnx.graphs.walk import walk
+    >>> text = "g (float[3,2,4] x, float[1,20,4] w, float[1,20,5] r) => (y) { y = LSTM<layout=1>(x, w, r) }"
+    >>> settings(walk(parse_model(f'<ir_version: 8, opset_import: ["" : 14]> {text}')))
+    frozenset({'LSTM with layout 1'})
+    >>> text = '<ir_version: 7, opset_import: ["" : 12]> g (float[2,3,{}] a) => (c) {{ c = Softmax<axis = 1>(a) }}'
+    >>> [sorted(settings(walk(parse_model(text.format(n))))) for n in (4, 1)]
+    [['Softmax-11 over several axes'], []]
     """
     return frozenset(
         kind
-        for graph in holders(model)
-        for node in graph.node
-        if node.op_type in UNHEEDED and node.domain in MAIN
-        for kind in _kinds(node, graph)
+        for scope in scopes
+        for node in scope.nodes
+        if node.op_type in _RULES and node.domain in MAIN
+        for kind in _kinds(_Stated(node, scope))
     )
 
 
-def _kinds(node: NodeProto, graph: GraphProto | FunctionProto) -> Iterator[str]:
-    stated = {(one.name, _value(one)) for one in node.attribute}
-    for name, value in UNHEEDED[node.op_type] & stated:
-        if name != "antialias" or not _enlarges(node, graph):  # only what becomes smaller is smoothed
-            yield f"{node.op_type} with {name} {value}"
-    if node.op_type == "LSTM" and len(node.input) > _PEEPHOLES and node.input[_PEEPHOLES]:
-        yield PEEPHOLES
+@dataclass(frozen=True, eq=False)
+class _Stated:
+    """A node where it stands."""
+
+    node: NodeProto
+    scope: Scope
+
+    @functools.cached_property
+    def version(self) -> int | None:
+        return version_in(self.node.op_type, self.scope.opset or 0)
+
+    def has(self, index: int) -> bool:
+        """Whether the node has an input there."""
+        return len(self.node.input) > index and bool(self.node.input[index])
+
+    def attribute(self, name: str) -> AttributeProto | None:
+        return next((one for one in self.node.attribute if one.name == name), None)
+
+    def number(self, name: str, default: int) -> int:
+        one = self.attribute(name)
+        return one.i if one is not None and one.type == AttributeProto.INT else default
+
+    def text(self, name: str, default: str) -> str:
+        one = self.attribute(name)
+        return one.s.decode("utf-8", "replace") if one is not None and one.type == AttributeProto.STRING else default
+
+    def numbers(self, name: str, count: int, default: int) -> list[int]:
+        """The integers of an attribute; the default, as often as there have to be, where there are not so many."""
+        one = self.attribute(name)
+        return list(one.ints) if one is not None and len(one.ints) == count else [default] * count
+
+    def shape(self, index: int) -> Sequence[Dim] | None:
+        """The shape of an input, as far as it is known."""
+        return shape_of(self.scope.protos.get(self.node.input[index])) if self.has(index) else None
+
+    def constant(self, index: int) -> np.ndarray | None:
+        """The elements of an input that is stored in the graph, or in one around it; ``None`` where there is none."""
+        for scope in self.scope.around() if self.has(index) else ():
+            stored = [] if not isinstance(scope.proto, GraphProto) else [*scope.proto.initializer]
+            for node in scope.nodes:
+                if node.op_type == "Constant" and self.node.input[index] in node.output:
+                    stored += [_named(one.t, self.node.input[index]) for one in node.attribute if one.name == "value"]
+            for one in stored:
+                if one.name == self.node.input[index]:
+                    return _array(one)
+        return None
+
+
+def _named(tensor: TensorProto, name: str) -> TensorProto:
+    found = TensorProto()
+    found.CopyFrom(tensor)
+    found.name = name
+    return found
+
+
+def _array(tensor: TensorProto) -> np.ndarray | None:
+    if is_external(tensor) or tensor.data_type not in (TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32):
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except ValueError:  # less data than the shape says, which the checker refuses
+        return None
+
+
+def _kinds(stated: _Stated) -> Iterator[str]:
+    operator = stated.node.op_type
+    if operator in ALWAYS:
+        yield operator
+    yield from _RULES[operator](stated)
+    values = {(one.name, _value(one)) for one in stated.node.attribute}
+    for name, value in UNHEEDED.get(operator, frozenset()) & values:
+        if _matters(stated, name):
+            yield f"{operator} with {name} {value}"
 
 
 def _value(attribute: AttributeProto) -> int | str:
     return attribute.i if attribute.type == AttributeProto.INT else attribute.s.decode("utf-8", "replace")
 
 
-def _enlarges(node: NodeProto, graph: GraphProto | FunctionProto) -> bool:
-    """Whether a Resize states scales, none of which is below 1."""
-    name = node.input[2] if len(node.input) > 2 else ""
-    stored = graph.initializer if isinstance(graph, GraphProto) else ()
-    scales = next((one for one in stored if one.name == name), None)
-    if not name or scales is None or scales.data_type != TensorProto.FLOAT or is_external(scales):
-        return False
-    return bool((numpy_helper.to_array(scales) >= 1).all())
+def _matters(stated: _Stated, name: str) -> bool:
+    """Whether an attribute changes anything, as far as is known."""
+    if name == "antialias":  # only what becomes smaller is smoothed
+        scales = stated.constant(2)
+        return scales is None or not bool((scales >= 1).all())
+    if name == "auto_pad" and stated.node.op_type != "ConvTranspose":
+        return any(one.may_pad_unevenly for one in _windows(stated))
+    return True
 
 
-# ---- axes ---------------------------------------------------------------------------------------------------------
-
-_ALONG_ONE_AXIS = 13
-"""The opset from which on Softmax and its like go along one axis."""
+# ---- windows --------------------------------------------------------------------------------------------------------
 
 
-def flattenings(model: Document) -> frozenset[str]:
-    """Return the kinds of the nodes that go over several axes, as Softmax does below opset 13; of unknown shapes none.
+def _windows(stated: _Stated) -> Iterator[Windows]:
+    """The windows of a pooling or a convolution along each axis that they move along."""
+    shape = stated.shape(0)
+    kernel = stated.attribute("kernel_shape")
+    filters = stated.shape(1) if stated.node.op_type not in POOLS else None
+    sizes: Sequence[Dim] = list(kernel.ints) if kernel is not None else () if filters is None else filters[2:]
+    count = len(sizes)
+    strides, dilations = stated.numbers("strides", count, 1), stated.numbers("dilations", count, 1)
+    pads = stated.numbers("pads", 2 * count, 0)
+    for i, size in enumerate(sizes):
+        n = shape[i + 2] if shape is not None and len(shape) == count + 2 else None
+        if isinstance(size, int) and min(size, strides[i], dilations[i]) > 0:
+            reach = (size - 1) * dilations[i] + 1
+            yield Windows(i + 2, strides[i], reach, pads[i], pads[count + i], n if isinstance(n, int) else None)
 
-    >>> from onnx.parser import parse_model
-    >>> text = '<ir_version: 7, opset_import: ["" : 12]> g (float[2,3,{}] a) => (c) {{ c = Softmax<axis = 1>(a) }}'
-    >>> [sorted(flattenings(Document(parse_model(text.format(n))))) for n in (4, 1)]
-    [['Softmax-11 over several axes'], []]
-    """
-    opset = read_opsets(model.proto.opset_import).get("", 0)
-    if opset >= _ALONG_ONE_AXIS or not any(
-        node.op_type in FLATTENING for graph in within(model.proto.graph) for node in graph.node
-    ):
-        return frozenset()
-    types = infer_types(model).types
-    return frozenset(
-        kind
-        for graph, where in _places(model.proto.graph, "graph")
-        for node in graph.node
-        if node.op_type in FLATTENING and node.domain in MAIN and node.input
-        for kind in _of_axes(node, opset, shape_of(types[where].get(node.input[0])))
+
+def _pool(stated: _Stated) -> Iterator[str]:
+    operator = stated.node.op_type
+    if any(dilation != 1 for dilation in getattr(stated.attribute("dilations"), "ints", ())):
+        yield unheeded.with_dilations(operator)
+    if stated.number("ceil_mode", 0) != 1 or stated.text("auto_pad", "NOTSET") not in ("NOTSET", ""):
+        return
+    windows = list(_windows(stated))
+    if any(one.may_start_in_padding for one in windows):
+        yield unheeded.in_padding(operator)
+    if stated.number("count_include_pad", 0) == 1 and any(one.may_end_behind_padding for one in windows):
+        yield unheeded.COUNTED
+
+
+def _transposed_convolution(stated: _Stated) -> Iterator[str]:
+    if stated.attribute("output_shape") is not None:
+        yield unheeded.OUTPUT_SHAPE
+
+
+# ---- sizes ----------------------------------------------------------------------------------------------------------
+
+
+def _resize(stated: _Stated) -> Iterator[str]:
+    operator, mode = f"{stated.node.op_type}-{stated.version}", stated.text("mode", "nearest")
+    scales = stated.constant(1 if operator in unheeded.SCALED else 2)
+    whole = scales is not None and bool((scales == np.floor(scales)).all())
+    if operator in unheeded.SCALED:
+        if mode == "linear" or (mode == "nearest" and not whole):
+            yield unheeded.scaled(operator, mode)
+        return
+    axes = list(getattr(stated.attribute("axes"), "ints", ()))
+    if any(one < 0 for one in axes) and any(one >= 0 for one in axes):
+        rank = stated.shape(0)
+        axes = [one % len(rank) for one in axes] if rank else []
+    if axes != sorted(axes):
+        yield unheeded.DESCENDING
+    if not whole and stated.has(2) and _is_rounded(scales, stated.shape(0), axes):
+        if stated.text("coordinate_transformation_mode", "half_pixel") == "align_corners":
+            yield unheeded.ROUNDED_CORNERS
+        elif mode == "linear":
+            yield unheeded.ROUNDED_LINEAR
+
+
+def _is_rounded(scales: np.ndarray | None, shape: Sequence[Dim] | None, axes: Sequence[int]) -> bool:
+    """Whether scales make sizes that are no whole numbers, or may."""
+    if scales is None or shape is None:
+        return True
+    dims = [shape[axis] for axis in axes if -len(shape) <= axis < len(shape)] if axes else shape
+    return any(
+        scale != 1 and (not isinstance(dim, int) or float(dim * scale) != int(dim * scale))
+        for scale, dim in zip(scales.ravel(), dims, strict=False)
     )
 
 
-def _places(graph: GraphProto, where: str) -> Iterator[tuple[GraphProto, str]]:
-    yield graph, where
-    for body, place in bodies(graph.node, where):
-        yield from _places(body, place)
+# ---- other operators ------------------------------------------------------------------------------------------------
 
 
-def _of_axes(node: NodeProto, opset: int, shape: Sequence[object] | None) -> Iterator[str]:
-    axis = next((one.i for one in node.attribute if one.name == "axis"), None)
-    first = 1 if axis is None else axis
-    version = version_in(node.op_type, opset)
-    if version is None or shape is None or all(dim == 1 for dim in shape[first % max(len(shape), 1) + 1 :]):
+def _recurrent(stated: _Stated) -> Iterator[str]:
+    operator = stated.node.op_type
+    if stated.attribute("clip") is not None:
+        yield unheeded.recurrent(operator, "clip")
+    activations = getattr(stated.attribute("activations"), "strings", ())
+    names = [one.decode("utf-8", "replace").lower() for one in activations]
+    own = _ACTIVATIONS[operator]
+    if any(one != own[i % len(own)] for i, one in enumerate(names)):
+        usual = {*names} <= {"relu", "sigmoid", "tanh"}
+        yield unheeded.recurrent(operator, "activations Relu" if usual else "other activations")
+    if stated.has(_LENGTHS):
+        yield unheeded.recurrent(operator, "sequence_lens")
+    if operator == "GRU" and _is_read(stated, 0):
+        yield unheeded.EVERY_STEP
+    if operator == "LSTM" and stated.has(_PEEPHOLES):
+        yield unheeded.PEEPHOLES
+
+
+def _is_read(stated: _Stated, index: int) -> bool:
+    """Whether a node or an output of the graph reads a result."""
+    name = stated.node.output[index] if len(stated.node.output) > index else ""
+    read = (one for node in stated.scope.nodes for one in all_inputs(node))
+    return bool(name) and (name in stated.scope.outputs or name in read)
+
+
+def _local_normalisation(stated: _Stated) -> Iterator[str]:
+    if stated.number("size", 1) % 2 == 0:
+        yield unheeded.EVEN
+
+
+def _gather_elements(stated: _Stated) -> Iterator[str]:
+    indices = stated.constant(1)
+    if indices is not None and bool((indices < 0).any()):
+        yield unheeded.NEGATIVE
+
+
+def _one_hot(stated: _Stated) -> Iterator[str]:
+    shape, axis = stated.shape(0), stated.number("axis", -1)
+    if axis != -1 and (shape is None or axis != len(shape)):
+        yield unheeded.OTHER_AXIS
+
+
+def _along_axes(stated: _Stated) -> Iterator[str]:
+    """Softmax and its like, below opset 13; of unknown shapes nothing is said."""
+    operator, shape = stated.node.op_type, stated.shape(0)
+    if (stated.scope.opset or 0) >= _ALONG_ONE_AXIS or shape is None or stated.version is None:
         return
-    yield flattened(node.op_type, version)
-    if axis is None:
-        yield by_default(node.op_type)
+    first = stated.number("axis", 1)
+    if all(dim == 1 for dim in shape[first % max(len(shape), 1) + 1 :]):
+        return
+    yield unheeded.flattened(operator, stated.version)
+    if stated.attribute("axis") is None:
+        yield unheeded.by_default(operator)
+
+
+def _attributes_alone(_: _Stated) -> Iterator[str]:
+    yield from ()
+
+
+_Rule = Callable[[_Stated], Iterator[str]]
+_RULES: Mapping[str, _Rule] = MappingProxyType({
+    **dict.fromkeys((*ALWAYS, *UNHEEDED), _attributes_alone),
+    **dict.fromkeys(FLATTENING, _along_axes),
+    **dict.fromkeys(POOLS, _pool),
+    **dict.fromkeys(RECURRENT, _recurrent),
+    **dict.fromkeys(("Resize", "Upsample"), _resize),
+    "ConvTranspose": _transposed_convolution,
+    "GatherElements": _gather_elements,
+    "LRN": _local_normalisation,
+    "OneHot": _one_hot,
+})  # fmt: skip
+"""Operator → the kinds of its nodes, but for those of attributes alone."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from onnx import NodeProto
@@ -15,6 +14,7 @@ from minuend.onnx.opsets.schemas import Refusal, attribute, drop_attribute, set_
 from minuend.onnx.opsets.scope import Builder
 from minuend.onnx.opsets.steps import drop_new, limit, step
 from minuend.onnx.opsets.to_inputs import to_inputs
+from minuend.onnx.opsets.windows import Windows
 
 COORDINATES = "coordinate_transformation_mode"
 
@@ -74,46 +74,16 @@ def no_window_in_the_padding(node: NodeProto, new: Builder) -> None:
         )
 
 
-def _starting_in_the_padding(node: NodeProto, new: Builder) -> Iterator[_Windows]:
+def _starting_in_the_padding(node: NodeProto, new: Builder) -> Iterator[Windows]:
     """The axes along which a pool's last window starts in the padding at the end, or may."""
     if not attribute(node, "ceil_mode", 0) or attribute(node, "auto_pad", b"NOTSET") != b"NOTSET":
         return
     for w in _windows(node, new):
-        if w.stride + w.after > w.reach and (w.size is None or w.last >= w.before + w.size):
+        if w.may_start_in_padding:
             yield w
 
 
-@dataclass(frozen=True)
-class _Windows:
-    """How the windows of a pool go along one axis; ``reach`` is the length of one, ``size`` that of the input."""
-
-    axis: int
-    stride: int
-    reach: int
-    before: int
-    after: int
-    size: int | None
-
-    @property
-    def rounded_up(self) -> int:
-        """Their number with ceil_mode=1, by the formula of the text alone; the size has to be known."""
-        assert self.size is not None
-        return -(-(self.size + self.before + self.after - self.reach) // self.stride) + 1
-
-    @property
-    def last(self) -> int:
-        """Where the last of these starts, counted from the padding before; the size has to be known."""
-        return (self.rounded_up - 1) * self.stride
-
-    @property
-    def even(self) -> bool:
-        """Whether rounding up or down gives the same number of windows, as far as is known."""
-        if self.size is None:
-            return self.stride == 1
-        return (self.size + self.before + self.after - self.reach) % self.stride == 0
-
-
-def _windows(node: NodeProto, new: Builder) -> list[_Windows]:
+def _windows(node: NodeProto, new: Builder) -> list[Windows]:
     """The windows of a pool that states its padding, axis by axis."""
     kernel = attribute(node, "kernel_shape")
     n = len(kernel)
@@ -127,8 +97,7 @@ def _windows(node: NodeProto, new: Builder) -> list[_Windows]:
     dims = shape[2:] if shape is not None and len(shape) == n + 2 else (None,) * n
     sizes = [dim if isinstance(dim, int) else None for dim in dims]
     return [
-        _Windows(i + 2, strides[i], (kernel[i] - 1) * dilations[i] + 1, pads[i], pads[n + i], sizes[i])
-        for i in range(n)
+        Windows(i + 2, strides[i], (kernel[i] - 1) * dilations[i] + 1, pads[i], pads[n + i], sizes[i]) for i in range(n)
     ]
 
 

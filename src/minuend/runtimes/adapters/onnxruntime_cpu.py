@@ -21,7 +21,7 @@ SWITCHES = {
 
 # ---- beyond the measured data ---------------------------------------------------------------------------------
 
-Rows = dict[str, tuple[str, str]]
+Rows = dict[str, tuple[str, str] | tuple[str, str, str]]
 
 OF_EVERY_PROVIDER = {
     "deprecated operator": ("not-implemented", "onnxruntime takes no operator that its opset deprecates"),
@@ -35,7 +35,8 @@ BATCHWISE = {
 }
 _MASK = (
     "unknown",
-    "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone; convert to opset 13",
+    "below opset 13, onnxruntime makes one Attention of it, to which masks are 0 or 1 alone",
+    "onnx:13",
 )
 
 
@@ -92,6 +93,16 @@ STRICT = {
 QuantizeLinear of the same zero point, and says that this is of another type; 1.26.0 and opset 20 are fine. It moves
 QuantizeLinear before a Transpose, and hands out what is quantised: from 1.20.1 to 1.32.0, with any optimizer off."""
 
+LACKED = frozenset({
+    "ImageDecoder", "SwiGLU", "LRN of an even size", "GridSample with mode cubic", "AveragePool with dilations",
+})  # fmt: skip
+"""Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
+DEVIATING = frozenset({
+    "AveragePool whose last window begins in the padding", "MaxPool whose last window begins in the padding",
+    "AveragePool that counts what lies behind the padding",
+})  # fmt: skip
+"""Forms of operators that it gives other numbers for."""
+
 STRICT_SINCE = {
     "int8 moved": (1, 27),
     "normalisation of float16 and another type": (1, 20),
@@ -99,6 +110,11 @@ STRICT_SINCE = {
     "normalisation scaled in float16": (1, 23),
 }
 STRICT_BEFORE = {
+    "AveragePool that counts what lies behind the padding": (1, 26),
+    "AveragePool whose last window begins in the padding": (1, 21),
+    "AveragePool with dilations": (1, 16),
+    "GridSample with mode cubic": (1, 17),
+    "MaxPool whose last window begins in the padding": (1, 21),
     "extremes of float16": (1, 20, 1),
     "normalisation of float16, converted": (1, 18),
     "normalisation over other axes": (1, 16),

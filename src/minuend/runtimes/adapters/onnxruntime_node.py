@@ -13,6 +13,8 @@ from typing import Any
 from .onnxruntime_cpu import (  # noqa: F401 - rows of this adapter as well
     AS_WRITTEN,
     BFLOAT16_OUT,
+    DEVIATING,
+    LACKED,
     NARROW_CONSTANTS,
     STRICT_BEFORE,
     STRICT_SINCE,

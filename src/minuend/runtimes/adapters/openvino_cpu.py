@@ -65,10 +65,8 @@ _INPUT_BEFORE = {
 three in 2024.3.0 too, and none in 2024.6.0."""
 _BATCHWISE = "openvino hands out other axes of {} of layout 1; use layout 0 and a Transpose"
 _UNHEEDED = {
-    "Softmax-11 over several axes": "openvino goes along one axis in Softmax-11; convert the model to opset 13",
     "DFT with onesided 1": "openvino keeps an axis more of a DFT that is onesided; cut the whole one",
     **{f"{operator} with layout 1": _BATCHWISE.format(operator) for operator in ("GRU", "LSTM", "RNN")},
-    "LSTM with peepholes": "openvino leaves out the peepholes of an LSTM, or refuses them",
     **{
         f"Resize with {setting}": f"openvino does not heed {setting.split()[0]} of Resize; leave that attribute out"
         for setting in (
@@ -78,10 +76,9 @@ _UNHEEDED = {
             "keep_aspect_ratio_policy not_smaller",
         )
     },
-    "RoiAlign with mode max": "openvino gives other numbers for RoiAlign of mode max",
 }
-"""Attributes that it does not heed: so from 2023.0.0 to 2026.4.1. Below 2025.4 it refuses a policy, below 2025.0
-peepholes, and 2023.0 layout 1."""
+"""Attributes that it does not heed: so from 2023.0.0 to 2026.4.1. Below 2025.4 it refuses a policy, and 2023.0 layout
+1."""
 STRICT = {
     **{
         f"ScatterND with reduction {reduction}": (
@@ -95,15 +92,21 @@ STRICT = {
         "openvino has no half_pixel_symmetric of Resize; use half_pixel",
     ),
     **{kind: ("different-numbers", reason) for kind, reason in _UNHEEDED.items()},
+    "Softmax-11 over several axes": (
+        "different-numbers",
+        "openvino goes along one axis in Softmax-11",
+        "onnx:13",
+    ),
     **{
         f"{operator} of axes as an attribute": (
             "different-numbers",
-            f"{_OVER_ALL}attribute; convert the model to opset 18",
+            f"{_OVER_ALL}attribute",
+            "onnx:18",
         )
         for operator in _ATTRIBUTE_SINCE
     },
     **{
-        f"{operator} of axes as an input": ("different-numbers", f"{_OVER_ALL}input; convert the model to opset 17")
+        f"{operator} of axes as an input": ("different-numbers", f"{_OVER_ALL}input", "onnx:17")
         for operator in _INPUT_BEFORE
     },
     "sparse initializer": ("not-implemented", "openvino reads no sparse initializers; minuend fix stores the zeros"),
@@ -154,6 +157,20 @@ STRICT = {
 """Rules that models break, and ways to store constants that it does not read: the verdict, and why. uint32 in
 uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 2025.4.1 refuses it in a Constant. Sums of
 float64: 2024.6.0 refuses the model (AddAddFusion: cannot constant fold), 2025.4.1 and 2026.4.1 load it for ever."""
+LACKED = frozenset({
+    "Bernoulli", "BitCast", "CausalConvWithState", "CumProd", "DeformConv", "Det", "GRU", "ImageDecoder", "LSTM",
+    "LinearAttention", "MaxUnpool", "MelWeightMatrix", "OptionalGetElement", "OptionalHasElement", "RNN", "SwiGLU",
+    "TensorScatter", "TfIdfVectorizer", "ai.onnx.ml.ArrayFeatureExtractor", "ai.onnx.ml.Binarizer",
+    "ai.onnx.ml.TreeEnsemble", "GRU with other activations", "LSTM with other activations",
+    "RNN with other activations", "GridSample with mode cubic", "Resize of axes that do not ascend",
+})  # fmt: skip
+"""Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
+DEVIATING = frozenset({
+    "AveragePool whose last window begins in the padding", "MaxPool whose last window begins in the padding",
+    "AveragePool that counts what lies behind the padding", "AveragePool with dilations",
+    "GatherElements of negative indices", "LRN of an even size", "LSTM with peepholes", "RoiAlign with mode max",
+})  # fmt: skip
+"""Forms of operators that it gives other numbers for; below 2025.0 it refuses peepholes."""
 STRICT_SINCE = {
     "input in 16 bits": (2026, 1),
     **{f"{operator} of axes as an attribute": release for operator, release in _ATTRIBUTE_SINCE.items()},
@@ -162,6 +179,12 @@ STRICT_SINCE = {
 STRICT_BEFORE = {
     **{f"{operator} of axes as an input": release for operator, release in _INPUT_BEFORE.items()},
     **{f"ScatterND with reduction {reduction}": (2026, 4) for reduction in ("add", "mul")},
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), (2023, 1)),
+    "AveragePool whose last window begins in the padding": (2026, 4),
+    "AveragePool with dilations": (2025, 4),
+    "GatherElements of negative indices": (2025, 4),
+    "GridSample with mode cubic": (2026, 4),
+    "Resize of axes that do not ascend": (2025, 4),
 }
 """The release from which on it takes that."""
 
