@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -370,9 +371,9 @@ def test_what_is_kept_in_more_bits_counts_from_afar():
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measured_release_reads_back_as_it_was_written(name):
     found = targets.find(name)
-    again = targets.load(targets.dump(found))
+    text = resources.files("minuend.runtimes").joinpath("measured").joinpath(f"{name}.json").read_text("utf-8")
+    again = targets.load(text)  # with all checks; that a dump of it is the file, test_targets says
     assert repr(again.table.patterns) == repr(found.table.patterns)  # no NaN is equal to another
-    assert targets.dump(again) == targets.dump(found)
     assert found.table.has_default == bool(quirks(found.runtime).hints)
     alone = found.table.cells[node_key(parse_version("onnx:14"), "float32", "same", ())]
     assert found.table.cells[pattern_key(less(X, X), "float32", STATIC, "")].keys() == alone.keys()
