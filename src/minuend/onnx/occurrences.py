@@ -123,7 +123,7 @@ def _analysed(
     hazards = {where: Hazards(flow, opset) for where, flow in flows.items()}
     stored = ways(model.proto)
     sizes = kinds_of_sizes(model, contradicted=bool(analysis.scopes["graph"].inferred().refused))
-    stated = declared.kinds(model.proto) | settings(scopes)
+    stated = declared.kinds(model.proto) | declared.operators(model.proto) | settings(scopes)
     violations = stored.union(stated, sizes, (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}

@@ -224,9 +224,7 @@ def kinds(model: ModelProto) -> frozenset[str]:
     >>> sorted(kinds(model))
     ['output without shape', 'output without type']
     """
-    return frozenset(
-        itertools.chain((kind for kind, holds in DECLARED.items() if holds(model)), reductions(model), operators(model))
-    )
+    return frozenset(kind for kind, holds in DECLARED.items() if holds(model)) | reductions(model)
 
 
 def operators(model: ModelProto) -> frozenset[str]:
