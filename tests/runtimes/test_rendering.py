@@ -57,6 +57,11 @@ SENTENCES: list[tuple[Reason, str, str]] = [
         "tvm 無法執行模型中的 GRU；請以其他運算子改寫，或選用其他執行環境",
     ),
     (
+        because.OperatorNotMeasured("tract", "my.Gelu"),
+        "whether tract runs my.Gelu, which the model has, was not measured",
+        "未曾測量 tract 能否執行模型中的 my.Gelu",
+    ),
+    (
         because.OperatorComputedOtherwise("mnn", "GRU with clip"),
         (
             "mnn gives other numbers for GRU with clip, which the model has; write it with other operators, or choose "

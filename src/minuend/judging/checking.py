@@ -22,7 +22,7 @@ from minuend.judging.node_verdicts import judge
 from minuend.judging.options import Judging, Named, Runs, assumed_of, find_targets
 from minuend.judging.pattern_verdicts import setting_of, sharing_constants
 from minuend.models.converting import LOADING, advice
-from minuend.models.occurrences import occurrences
+from minuend.models.occurrences import Occurrence, occurrences
 from minuend.models.opening import Model, open_model
 from minuend.models.ranges.assumed import Assumptions
 from minuend.operators import SUBTRACT, by_name
@@ -35,6 +35,7 @@ from minuend.runtimes.reasons import (
     ConstantsMixedUp,
     DialectNotRead,
     MeasuredOn,
+    OperatorNotMeasured,
     ProcessorMatters,
     Reason,
     SettingNeeded,
@@ -127,7 +128,11 @@ def examine(opened: Model, judging: Judging, title: str) -> Report:
     why = {one.name: unread(opened, one) for one in chosen} if found else {}
     sharing = {one.name: sharing_constants(found, one) for one in chosen}
     findings = tuple(
-        with_shared_constants(judge(occurrence, one, why[one.name], judging.hint), sharing[one.name])
+        _with_foreign(
+            with_shared_constants(judge(occurrence, one, why[one.name], judging.hint), sharing[one.name]),
+            occurrence,
+            one,
+        )
         for occurrence in found
         for one in chosen
     )
@@ -161,6 +166,16 @@ def _check_inputs(inputs: Mapping[str, object], assumed: Assumptions) -> None:
             raise SpecError(
                 "inputs", f"the input {shown(name)} holds elements that are not {assumed[name]}, as is assumed"
             )
+
+
+def _with_foreign(finding: Finding, occurrence: Occurrence, target: Target) -> Finding:
+    """Return a finding as it is where a model has operators of others than ONNX, which the runtime may lack."""
+    if finding.verdict != "ok" or target.declared or target.translate is not None:
+        return finding
+    form = quirks(target.runtime).unmeasured(occurrence.foreign)
+    if not form:
+        return finding
+    return replace(finding, verdict="unknown", reasons=(OperatorNotMeasured(target.runtime, form),), witness=None)
 
 
 def with_shared_constants(finding: Finding, sharing: Collection[str]) -> Finding:

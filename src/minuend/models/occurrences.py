@@ -48,6 +48,7 @@ class Occurrence:
         added: the stored numbers that nodes of its graph add, negated where they subtract them.
         violations: kinds of rules that its model breaks and some runtimes insist on, ways in which it stores constants
             that some do not read, and ``"two constants of uint8"``.
+        foreign: the operators of its model that neither ONNX nor a function of the model defines.
         makers: the operators that make its constants, each with the type of its result, but for those that every
             runtime computes while it loads a model.
         unfolded: what it is where a runtime computes those when the model runs; ``None`` where there are none.
@@ -72,6 +73,7 @@ class Occurrence:
     added: frozenset[float] = frozenset()
     fixed: Callable[[], tuple[Array | None, ...]] = lambda: (None, None)
     violations: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
     makers: frozenset[Made] = frozenset()
     unfolded: Occurrence | None = None
     live: object = None

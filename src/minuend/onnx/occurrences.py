@@ -128,7 +128,7 @@ def _analysed(
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}
     violations |= set(kinds_of_model(flows.values(), opset))
-    names = declared.names_of_dims(model.proto)
+    names, foreign = declared.names_of_dims(model.proto), declared.foreign(model.proto)
 
     def known_flow(scope: Scope) -> Flow:
         return flows[scope.where]
@@ -164,6 +164,7 @@ def _analysed(
             violations=violations.union(
                 own, {f"two constants of {dtype}"} if len(constants) > 1 else (), declared.kinds_of_node(node, names)
             ),
+            foreign=foreign,
             live=one,
         )
         yield with_unfolded(occurrence, flow, one.index)

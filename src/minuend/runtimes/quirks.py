@@ -69,6 +69,7 @@ class Quirks:
             the first one after these.
         lacked: operators that it does not run, in no form that ONNX's own tests have, and kinds of
             :mod:`minuend.models.unheeded` that it does not run.
+        contrib: operators of others than ONNX that it runs, and beginnings of such names, as ``"com.microsoft."``.
         deviating: kinds among those that it gives other numbers for.
         local_functions: whether it reads ONNX models with local functions.
         arrays: whether it is queried with bare arrays, for it reads no model files.
@@ -119,6 +120,7 @@ class Quirks:
     strict_since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     strict_before: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     lacked: frozenset[str] = frozenset()
+    contrib: tuple[str, ...] = ()
     deviating: frozenset[str] = frozenset()
     local_functions: bool = True
     arrays: bool = False
@@ -176,6 +178,19 @@ class Quirks:
         [True, False]
         """
         return self._first(self.deviating, kinds, release)
+
+    def unmeasured(self, foreign: Iterable[str]) -> str:
+        """Return the first operator of others than ONNX of which it is not known that the runtime runs it.
+
+        >>> quirks("onnxruntime-cpu").unmeasured({"com.microsoft.Gelu", "my.Gelu"})
+        'my.Gelu'
+        """
+        met = (
+            one
+            for one in sorted(foreign)
+            if one not in self.contrib and not one.startswith(tuple(own for own in self.contrib if own[-1] == "."))
+        )
+        return next(met, "")
 
     def _first(self, known: Iterable[str], kinds: Collection[str], release: str) -> str:
         met = (one for one in sorted(known) if one in kinds or of_operator(one) in kinds)

@@ -139,6 +139,14 @@ class OperatorNotRead(Reason):
     form: str
 
 
+class OperatorNotMeasured(Reason):
+    """Whether the runtime has an operator of the model that is not ONNX's was not measured."""
+
+    code = "operator-not-measured"
+    runtime: str
+    form: str
+
+
 class OperatorComputedOtherwise(Reason):
     """The runtime gives other numbers for a form of an operator that the model has, wherever that stands."""
 

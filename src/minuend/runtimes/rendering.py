@@ -48,6 +48,7 @@ SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "{runtime} does not run {form}, which the model has",
             "; write it with other operators, or choose another runtime",
         ),
+        "operator-not-measured": ("whether {runtime} runs {form}, which the model has, was not measured",),
         "operator-computed-otherwise": (
             "{runtime} gives other numbers for {form}, which the model has",
             "; write it with other operators, or choose another runtime",

@@ -128,3 +128,36 @@ def test_a_form_that_a_runtime_computes_otherwise_is_refused_by_fix_with_what_he
     assert (finding.verdict, finding.severity) == ("different-numbers", "numbers")
     (refused,) = mn.fix(given, "openvino-cpu", run=False).refused
     assert refused.instead == "write it with other operators, or choose another runtime"
+
+
+@pytest.mark.parametrize(
+    ("operator", "target", "verdict"),
+    [
+        ("my.Gelu", "onnxruntime-cpu", "unknown"),
+        ("my.Gelu", "tract", "unknown"),
+        ("com.microsoft.Gelu", "onnxruntime-cpu", "ok"),
+        ("com.microsoft.Gelu", "openvino-cpu", "ok"),
+        ("com.microsoft.NGramRepeatBlock", "openvino-cpu", "unknown"),
+        ("com.microsoft.Gelu", "mnn", "unknown"),
+    ],
+)
+def test_whether_a_runtime_has_an_operator_of_others_is_unknown(operator: str, target: str, verdict: str) -> None:
+    """Every one of these was ok, and no runtime loads my.Gelu."""
+    given = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 17, "{operator.rpartition(".")[0]}" : 1]>
+        g (float[2,3] x, float[2,3] k) => (float[2,3] y) {{
+            p = {operator}(x) a = Abs(p) s = Sigmoid(a) q = Neg(s) y = Sub(q, k) }}"""
+    )
+    (finding,) = mn.check(given, target).findings
+    assert finding.verdict == verdict
+    if verdict == "unknown":
+        assert operator in finding.reason
+
+
+def test_a_function_of_the_model_is_no_operator_of_others() -> None:
+    given = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+        g (float[2,3] x, float[2,3] k) => (float[2,3] y) { p = my.Twice(x) a = Abs(p) y = Sub(a, k) }
+        <domain: "my", opset_import: ["" : 17]> Twice (a) => (b) { b = Add(a, a) }"""
+    )
+    assert mn.check(given, "onnxruntime-cpu").findings[0].verdict == "ok"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs
 
 from minuend.errors import SpecError, Unsupported
 from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, INPUT_WITHOUT_SHAPE, KEEPDIMS_LEFT_OUT, of_operator
@@ -227,6 +227,17 @@ def kinds(model: ModelProto) -> frozenset[str]:
     return frozenset(kind for kind, holds in DECLARED.items() if holds(model)) | reductions(model)
 
 
+def foreign(model: ModelProto) -> frozenset[str]:
+    """Return the operators of a model that neither ONNX nor a function of the model defines.
+
+    >>> import onnx
+    >>> text = "g (float[2] a) => (c) { b = com.microsoft.Gelu(a) c = Relu(b) }"
+    >>> foreign(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14, "com.microsoft" : 1]> {text}'))
+    frozenset({'com.microsoft.Gelu'})
+    """
+    return frozenset(f"{domain}.{name}" for domain, name in _used(model) if not defs.has(name, domain))
+
+
 def operators(model: ModelProto) -> frozenset[str]:
     """Return a kind for each operator of a model that no function of its stands for.
 
@@ -235,9 +246,13 @@ def operators(model: ModelProto) -> frozenset[str]:
     >>> operators(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14]> {text}'))
     frozenset({'operator Relu'})
     """
+    return frozenset(of_operator(name, domain) for domain, name in _used(model))
+
+
+def _used(model: ModelProto) -> set[tuple[str, str]]:
+    """The domains and names of the operators of a model's nodes, without calls of its functions."""
     own = {(domain_of(one.domain), one.name) for one in model.functions}
-    found = {(domain_of(node.domain), node.op_type) for graph in holders(model) for node in graph.node}
-    return frozenset(of_operator(name, domain) for domain, name in found - own)
+    return {(domain_of(node.domain), node.op_type) for graph in holders(model) for node in graph.node} - own
 
 
 def names_of_dims(model: ModelProto) -> frozenset[str]:

@@ -103,6 +103,8 @@ DEVIATING = frozenset({
 })  # fmt: skip
 """Forms of operators that it gives other numbers for."""
 
+CONTRIB = ("com.microsoft.",)
+"""Beginnings of the names of operators of others than ONNX that it has."""
 STRICT_SINCE = {
     "int8 moved": (1, 27),
     "normalisation of float16 and another type": (1, 20),

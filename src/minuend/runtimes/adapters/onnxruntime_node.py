@@ -13,6 +13,7 @@ from typing import Any
 from .onnxruntime_cpu import (  # noqa: F401 - rows of this adapter as well
     AS_WRITTEN,
     BFLOAT16_OUT,
+    CONTRIB,
     DEVIATING,
     LACKED,
     NARROW_CONSTANTS,

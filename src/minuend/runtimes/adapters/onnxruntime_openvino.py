@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .onnxruntime_cpu import BATCHWISE, OF_EVERY_PROVIDER, running
+from .onnxruntime_cpu import BATCHWISE, CONTRIB, OF_EVERY_PROVIDER, running  # noqa: F401 - CONTRIB is a row of this adapter as well
 
 NAME = "onnxruntime-openvino"
 PACKAGE = "onnxruntime-openvino"

@@ -9,7 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 # Rows of this adapter as well, but for SWAPS_ZEROS: Max and Min of float16 give the same zero everywhere here.
-from .onnxruntime_cpu import AS_WRITTEN, BFLOAT16_OUT, DEVIATING, LACKED, NARROW_CONSTANTS, STRICT_BEFORE, STRICT_SINCE  # noqa: F401
+from .onnxruntime_cpu import (  # noqa: F401
+    AS_WRITTEN,
+    BFLOAT16_OUT,
+    CONTRIB,
+    DEVIATING,
+    LACKED,
+    NARROW_CONSTANTS,
+    STRICT_BEFORE,
+    STRICT_SINCE,
+)
 from .onnxruntime_node import PROVEN, STRICT, release_of, session  # noqa: F401
 
 NAME = "onnxruntime-web"

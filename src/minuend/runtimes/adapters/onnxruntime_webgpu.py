@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .onnxruntime_cpu import OF_EVERY_PROVIDER, STRICT_SINCE, optimised  # noqa: F401 - rows of this adapter as well
+from .onnxruntime_cpu import CONTRIB, OF_EVERY_PROVIDER, STRICT_SINCE, optimised  # noqa: F401 - rows of this one
 from .onnxruntime_node import folder, release_of, running
 
 NAME = "onnxruntime-webgpu"

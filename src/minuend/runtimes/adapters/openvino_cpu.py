@@ -171,6 +171,15 @@ DEVIATING = frozenset({
     "GatherElements of negative indices", "LRN of an even size", "LSTM with peepholes", "RoiAlign with mode max",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for; below 2025.0 it refuses peepholes."""
+CONTRIB = ("org.openvinotoolkit.", *(f"com.microsoft.{name}" for name in (
+    "Attention", "BiasAdd", "BiasGelu", "DequantizeLinear", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
+    "EmbedLayerNormalization", "FastGelu", "FusedConv", "FusedGemm", "FusedMatMul", "GatherBlockQuantized", "GatherND",
+    "Gelu", "GroupNorm", "GroupQueryAttention", "MatMulIntegerToFloat", "MatMulNBits", "MultiHeadAttention", "Pad",
+    "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearLeakyRelu", "QLinearMul", "QLinearReduceMean",
+    "QLinearSigmoid", "QLinearSoftmax", "QLinearWhere", "QuantizeLinear", "QuickGelu", "Range", "RotaryEmbedding",
+    "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "Trilu",
+)))  # fmt: skip
+"""Operators of others than ONNX that it has a conversion for, in 2026.4.1; older releases were not queried."""
 STRICT_SINCE = {
     "input in 16 bits": (2026, 1),
     **{f"{operator} of axes as an attribute": release for operator, release in _ATTRIBUTE_SINCE.items()},
