@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, parser
 
-from minuend.models.unheeded import KINDS
+from minuend.models.operator_forms import FORMS
 from minuend.runtimes import registry
 from minuend.runtimes.quirks import quirks
 from minuend.runtimes.running import Runtime
@@ -50,7 +50,7 @@ def test_forms_are_valid_and_of_older_opsets_too() -> None:
 @pytest.mark.parametrize("name", INSTALLED)
 def test_an_operator_that_is_said_to_be_lacked_is_refused(name: str) -> None:
     with Runtime(name) as runtime:
-        known = quirks(name).lacked - KINDS
+        known = quirks(name).lacked - FORMS
         for operator in sorted(known & node_tests().keys()):
             if quirks(name).lacks({f"operator {operator}"}, runtime.release):
                 model, feeds = node_tests()[operator][0]

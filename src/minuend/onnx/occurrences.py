@@ -41,8 +41,8 @@ from minuend.onnx.graphs import declared, faults
 from minuend.onnx.graphs.flow import flow_of
 from minuend.onnx.graphs.inference import Inference
 from minuend.onnx.graphs.nesting import filled_in, graphs
+from minuend.onnx.graphs.operator_forms import forms_of
 from minuend.onnx.graphs.scope import MAIN, functions, model_opsets, shape_of
-from minuend.onnx.graphs.settings import settings
 from minuend.onnx.graphs.stated_sizes import kinds_of_sizes
 from minuend.onnx.graphs.walk import Scope, Subtraction, subtractions, walk
 from minuend.onnx.model import Model
@@ -123,7 +123,7 @@ def _analysed(
     hazards = {where: Hazards(flow, opset) for where, flow in flows.items()}
     stored = ways(model.proto)
     sizes = kinds_of_sizes(model, contradicted=bool(analysis.scopes["graph"].inferred().refused))
-    stated = declared.kinds(model.proto) | declared.operators(model.proto) | settings(scopes)
+    stated = declared.kinds(model.proto) | declared.operators(model.proto) | forms_of(scopes)
     violations = stored.union(stated, sizes, (broken.kind for broken in model.violations))
     if any(map(has_sums_of_float64, flows.values())):
         violations |= {SUMS_OF_FLOAT64}

@@ -14,8 +14,8 @@ from minuend.judging.node_verdicts import as_opened, judge, unfolded
 from minuend.judging.pattern_verdicts import isolated_by_max, pattern_verdict, settings
 from minuend.models.hazards import AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT
 from minuend.models.occurrences import Array, Occurrence
+from minuend.models.operator_forms import FORMS
 from minuend.models.ranges.interval import Range, full, within
-from minuend.models.unheeded import KINDS as SETTINGS
 from minuend.operators.recipe import Recipe
 from minuend.rewriting.deviations import WRONG, in_int32, may_saturate, reached, wrong_classes
 from minuend.rewriting.options import Rewriting
@@ -181,7 +181,7 @@ def _is_unheeded(rule: Reason | None) -> TypeGuard[UnsupportedForm]:
     """Whether a runtime does not heed what another node states, such as axes, which no node between changes."""
     if not isinstance(rule, UnsupportedForm):
         return False
-    return rule.form in SETTINGS or rule.form.endswith((AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT))
+    return rule.form in FORMS or rule.form.endswith((AXES_ATTRIBUTE, AXES_INPUT, KEEPDIMS_LEFT_OUT))
 
 
 def _replaced(request: Request) -> Choice:

@@ -68,7 +68,7 @@ class Quirks:
         strict_since, strict_before: a kind among those and the two below → the first release of which that is so, and
             the first one after these.
         lacked: operators that it does not run, in no form that ONNX's own tests have, and kinds of
-            :mod:`minuend.models.unheeded` that it does not run.
+            :mod:`minuend.models.operator_forms` that it does not run.
         contrib: operators of others than ONNX that it runs, and beginnings of such names, as ``"com.microsoft."``.
         deviating: kinds among those that it gives other numbers for.
         local_functions: whether it reads ONNX models with local functions.

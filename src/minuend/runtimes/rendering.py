@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from minuend.core.elements import TYPES
 from minuend.language import Language
+from minuend.models.operator_forms import FORMS
 from minuend.models.purpose import PURPOSES
-from minuend.models.unheeded import KINDS as FORMS
 from minuend.operators import VALUE_CLASSES
 from minuend.runtimes.answers import EVERY
 from minuend.runtimes.cases import RELATIONS

@@ -1,6 +1,7 @@
-"""Forms of operators that some runtimes compute otherwise, or do not read: adapters say which (``STRICT``).
+"""Forms of operators that some runtimes compute otherwise, or do not run.
 
-A kind is named as a node states it, such as ``"GRU with layout 1"``. The tests run each on every runtime that is
+Adapters say which: in ``LACKED`` and ``DEVIATING``, and in ``STRICT`` where something else helps than other operators. A
+form is named as a node states it, such as ``"GRU with layout 1"``. The tests run each on every runtime that is
 installed.
 """
 
@@ -10,11 +11,11 @@ from collections.abc import Mapping, Set
 from types import MappingProxyType
 
 _POLICY = "keep_aspect_ratio_policy"
-_Stated = Set[tuple[str, int | str]]
-_RECURRENT: _Stated = {("layout", 1), ("direction", "reverse")}
-_REDUCED: _Stated = {("reduction", "add"), ("reduction", "mul")}
-_SAME: _Stated = {("auto_pad", "SAME_LOWER"), ("auto_pad", "SAME_UPPER")}
-UNHEEDED: Mapping[str, _Stated] = MappingProxyType({
+_Pairs = Set[tuple[str, int | str]]
+_RECURRENT: _Pairs = {("layout", 1), ("direction", "reverse")}
+_REDUCED: _Pairs = {("reduction", "add"), ("reduction", "mul")}
+_SAME: _Pairs = {("auto_pad", "SAME_LOWER"), ("auto_pad", "SAME_UPPER")}
+ATTRIBUTES: Mapping[str, _Pairs] = MappingProxyType({
     "ArgMax": {("select_last_index", 1)},
     "AveragePool": {("auto_pad", "SAME_LOWER")},
     "Conv": {("auto_pad", "SAME_LOWER")},
@@ -57,7 +58,7 @@ FLATTENING = ("Hardmax", "LogSoftmax", "Softmax")
 
 
 def flattened(operator: str, version: int) -> str:
-    """Return the kind of an operator that goes over several axes.
+    """Return the form of an operator that goes over several axes.
 
     >>> flattened("Softmax", 11)
     'Softmax-11 over several axes'
@@ -66,31 +67,31 @@ def flattened(operator: str, version: int) -> str:
 
 
 def by_default(operator: str) -> str:
-    """Return the kind of the same whose node does not state the axis."""
+    """Return the form of the same whose node does not state the axis."""
     return f"{operator} over several axes by default"
 
 
 def in_padding(operator: str) -> str:
-    """Return the kind of a pooling that rounds up, so that its last window begins in the padding, or behind it."""
+    """Return the form of a pooling that rounds up, so that its last window begins in the padding, or behind it."""
     return f"{operator} whose last window begins in the padding"
 
 
 def with_dilations(operator: str) -> str:
-    """Return the kind of a pooling whose windows have gaps."""
+    """Return the form of a pooling whose windows have gaps."""
     return f"{operator} with dilations"
 
 
 def recurrent(operator: str, setting: str) -> str:
-    """Return the kind of a recurrent layer that states ``clip``, ``sequence_lens`` or some ``activations``."""
+    """Return the form of a recurrent layer that states ``clip``, ``sequence_lens`` or some ``activations``."""
     return f"{operator} with {setting}"
 
 
 def scaled(operator: str, mode: str) -> str:
-    """Return the kind of an operator of one version that scales, in a mode."""
+    """Return the form of an operator of one version that scales, in a mode."""
     return f"{operator} with mode {mode}"
 
 
-KINDS = frozenset({
+FORMS = frozenset({
     *ALWAYS, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING, ROUNDED_LINEAR,
     ROUNDED_CORNERS,
     *map(by_default, FLATTENING), *map(in_padding, POOLS), *map(with_dilations, POOLS),
@@ -98,6 +99,6 @@ KINDS = frozenset({
     *(recurrent(operator, one) for operator in RECURRENT
       for one in ("activations Relu", "clip", "other activations", "sequence_lens")),
     *(scaled(operator, mode) for operator in SCALED for mode in ("linear", "nearest")),
-    *(f"{operator} with {name} {value}" for operator, stated in UNHEEDED.items() for name, value in stated),
+    *(f"{operator} with {name} {value}" for operator, stated in ATTRIBUTES.items() for name, value in stated),
 })  # fmt: skip
-"""All kinds."""
+"""All of them."""

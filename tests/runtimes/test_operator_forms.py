@@ -12,10 +12,10 @@ from onnx.reference import ReferenceEvaluator
 
 import minuend as mn
 from minuend.core.elements import TYPES
-from minuend.models import unheeded
-from minuend.models.unheeded import FLATTENING, KINDS, PEEPHOLES, POOLS
+from minuend.models import operator_forms as forms
+from minuend.models.operator_forms import FLATTENING, FORMS, PEEPHOLES, POOLS
 from minuend.onnx.graphs.declared import operators
-from minuend.onnx.graphs.settings import settings
+from minuend.onnx.graphs.operator_forms import forms_of
 from minuend.onnx.graphs.walk import walk
 from minuend.runtimes import registry
 from minuend.runtimes.quirks import Quirks, quirks
@@ -64,7 +64,7 @@ MODELS = {
        for kind, names in (("other activations", ACTIVATIONS), ("activations Relu", RELU))},
     **{f"{operator} with sequence_lens": LAYER.format(size, ", int32[3] n", operator, "hidden_size = 5", ", , n")
        for operator, size in LAYERS.items()},
-    unheeded.EVERY_STEP: LAYER.format(15, "", "GRU", "hidden_size = 5", ""),
+    forms.EVERY_STEP: LAYER.format(15, "", "GRU", "hidden_size = 5", ""),
     "Mod with fmod 1": "g (float[3,4] x, float[3,4] k) => (float[3,4] y) { y = Mod<fmod = 1>(x, k) }",
     "Resize with coordinate_transformation_mode half_pixel_symmetric": RESIZED.format(8, 2)
         + ' { y = Resize<mode = "linear", coordinate_transformation_mode = "half_pixel_symmetric">(x, , s) }',
@@ -82,31 +82,31 @@ MODELS = {
     **{f"ConvTranspose with auto_pad {pad}": SAME.format(
            ", float[1,1,2,2] w", 18, 18, "ConvTranspose", pad, ", strides = [3, 3]", ", w")
        for pad in ("SAME_LOWER", "SAME_UPPER")},
-    unheeded.OUTPUT_SHAPE: """g (float[1,2,3,3] x, float[2,2,3,3] w) => (float[1,2,8,8] y) {
+    forms.OUTPUT_SHAPE: """g (float[1,2,3,3] x, float[2,2,3,3] w) => (float[1,2,8,8] y) {
         y = ConvTranspose<strides = [2, 2], output_shape = [8, 8]>(x, w) }""",
     **{f"GridSample with mode {mode}": f"""g (float[1,1,4,4] x, float[1,3,3,2] grid) => (float[1,1,3,3] y) {{
         y = GridSample<mode = "{mode}">(x, grid) }}""" for mode in ("cubic", "bicubic")},
     "Round": "g (float[6] x) => (float[6] y) { y = Round(x) }",
     "Shrink": "g (float[3,4] x) => (float[3,4] y) { y = Shrink<lambd = 0.5, bias = 0.25>(x) }",
-    unheeded.EVEN: """g (float[1,8,2,3] x) => (float[1,8,2,3] y) {
+    forms.EVEN: """g (float[1,8,2,3] x) => (float[1,8,2,3] y) {
         y = LRN<size = 4, alpha = 0.5, beta = 0.7, bias = 2.0>(x) }""",
-    unheeded.NEGATIVE: """g (float[3,4] x) => (float[3,2] y) <int64[3,2] e = {-1, 1, 0, -2, 2, 2}> {
+    forms.NEGATIVE: """g (float[3,4] x) => (float[3,2] y) <int64[3,2] e = {-1, 1, 0, -2, 2, 2}> {
         y = GatherElements<axis = 1>(x, e) }""",
-    unheeded.OTHER_AXIS: """g (int64[3] t) => (float[4,3] y) <int64 d = {4}, float[2] v = {0, 1}> {
+    forms.OTHER_AXIS: """g (int64[3] t) => (float[4,3] y) <int64 d = {4}, float[2] v = {0, 1}> {
         y = OneHot<axis = 0>(t, d, v) }""",
-    **{unheeded.in_padding(operator): POOLED.format(
+    **{forms.in_padding(operator): POOLED.format(
            6, operator, 3, "strides = [4, 1], pads = [1, 0, 2, 0], ceil_mode = 1") for operator in POOLS},
-    **{unheeded.with_dilations(operator): POOLED.format(9, operator, 3, "dilations = [2, 1]") for operator in POOLS},
-    unheeded.COUNTED: POOLED.format(5, "AveragePool", 3, "strides = [2, 1], pads = [1, 0, 1, 0], ceil_mode = 1, "
+    **{forms.with_dilations(operator): POOLED.format(9, operator, 3, "dilations = [2, 1]") for operator in POOLS},
+    forms.COUNTED: POOLED.format(5, "AveragePool", 3, "strides = [2, 1], pads = [1, 0, 1, 0], ceil_mode = 1, "
                                                          "count_include_pad = 1").replace("[1,1,5,1]", "[1,1,4,1]"),
-    unheeded.DESCENDING: """g (float[1,1,2,4] x) => (float[1,1,4,6] y) <float[2] s = {1.5, 2}> {
+    forms.DESCENDING: """g (float[1,1,2,4] x) => (float[1,1,4,6] y) <float[2] s = {1.5, 2}> {
         y = Resize<mode = "nearest", axes = [3, 2]>(x, , s) }""",
-    unheeded.ROUNDED_LINEAR: RESIZED.format(2, 0.6) + ' { y = Resize<mode = "linear">(x, , s) }',
-    unheeded.ROUNDED_CORNERS: RESIZED.format(2, 0.6)
+    forms.ROUNDED_LINEAR: RESIZED.format(2, 0.6) + ' { y = Resize<mode = "linear">(x, , s) }',
+    forms.ROUNDED_CORNERS: RESIZED.format(2, 0.6)
         + ' { y = Resize<mode = "linear", coordinate_transformation_mode = "align_corners">(x, , s) }',
-    **{unheeded.scaled(operator, mode): RESIZED.format(6, 1.5)
+    **{forms.scaled(operator, mode): RESIZED.format(6, 1.5)
            + f' {{ y = {operator.partition("-")[0]}<mode = "{mode}">(x, s) }}'
-       for operator in unheeded.SCALED for mode in ("linear", "nearest")},
+       for operator in forms.SCALED for mode in ("linear", "nearest")},
 }  # fmt: skip
 OPSETS = {
     "DFT": 17, "GridSample with mode bicubic": 17, "GridSample with mode cubic": 20, "Resize-10": 10, "Upsample-9": 9,
@@ -165,23 +165,23 @@ def outcome(runtime: Runtime, kind: str) -> str:
 
 
 def test_every_kind_has_a_model() -> None:
-    assert MODELS.keys() == KINDS - {kind for kind in KINDS if "several axes" in kind}
+    assert MODELS.keys() == FORMS - {kind for kind in FORMS if "several axes" in kind}
     for kind in MODELS:
         assert (
             kind
-            in settings(walk(model(kind)))
-            <= {kind, "Resize with mode cubic", unheeded.ROUNDED_LINEAR, unheeded.EVERY_STEP}
+            in forms_of(walk(model(kind)))
+            <= {kind, "Resize with mode cubic", forms.ROUNDED_LINEAR, forms.EVERY_STEP}
         )
 
 
 def test_a_resize_that_makes_nothing_smaller_is_not_smoothed() -> None:
     text = RESIZED.format(8, 2) + ' { y = Resize<mode = "linear", antialias = 1>(x, , s) }'
     given = parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> {text}')
-    assert not settings(walk(given))
+    assert not forms_of(walk(given))
 
 
 def _said(kind: str, known: Quirks, release: str) -> str:
-    own = settings(walk(model(kind))) | operators(model(kind))
+    own = forms_of(walk(model(kind))) | operators(model(kind))
     if rows := [row for one, row in known.strict_of(release).items() if one in own]:
         return rows[0][0]
     if known.lacks(own, release):
@@ -249,7 +249,7 @@ def test_a_runtime_goes_over_several_axes_or_is_said_not_to(name: str) -> None:
         strict = quirks(name).strict_of(runtime.release)
         for operator, opset, (shape, axis) in itertools.product(FLATTENING, (7, 11, 12), AXES):
             given, array = along(operator, opset, shape, axis), source.standard_normal(shape, np.float32)
-            own = settings(walk(given))
+            own = forms_of(walk(given))
             fed = [("x", TYPES["float32"], array.view("u4")), ("k", TYPES["float32"], np.zeros(shape, "u4"))]
             found = runtime.query("onnx", given.SerializeToString(), b"", fed)
             if isinstance(found, Refused):

@@ -1,4 +1,4 @@
-"""onnx/graphs/settings: which windows lie in the padding, by counting them one at a time."""
+"""onnx/graphs/operator_forms: which windows lie in the padding, by counting them one at a time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from onnx import ModelProto, parser
 
 import minuend as mn
-from minuend.models import unheeded
-from minuend.onnx.graphs.settings import settings
+from minuend.models import operator_forms as forms
+from minuend.onnx.graphs.operator_forms import forms_of
 from minuend.onnx.graphs.walk import walk
 
 
@@ -33,8 +33,8 @@ def counted(size: int, kernel: int, stride: int, gap: int, before: int, after: i
         starts.append(len(starts) * stride)
     inside = [at for at in starts if at < size + before]
     return {
-        *((unheeded.in_padding("AveragePool"),) if len(inside) < len(starts) else ()),
-        *((unheeded.COUNTED,) if inside[-1] + window > size + before + after else ()),
+        *((forms.in_padding("AveragePool"),) if len(inside) < len(starts) else ()),
+        *((forms.COUNTED,) if inside[-1] + window > size + before + after else ()),
     }
 
 
@@ -45,7 +45,7 @@ def test_windows_in_and_behind_the_padding_are_found_as_by_counting() -> None:
             if (kernel - 1) * gap + 1 > size + before + after:
                 continue
             given = (size, kernel, stride, gap, before, after)
-            found = settings(walk(pool(*given))) - {unheeded.with_dilations("AveragePool")}
+            found = forms_of(walk(pool(*given))) - {forms.with_dilations("AveragePool")}
             assert found == counted(*given), given
             tried += 1
     assert tried > 600
@@ -57,9 +57,9 @@ def test_what_a_size_may_do_is_found_where_it_is_open() -> None:
         for before, after in itertools.product(range(kernel), range(kernel)):
             sizes = [n for n in range(1, 30) if n + before + after >= (kernel - 1) * gap + 1]
             some = set().union(*(counted(n, kernel, stride, gap, before, after) for n in sizes))
-            found = settings(walk(pool("N", kernel, stride, gap, before, after)))
+            found = forms_of(walk(pool("N", kernel, stride, gap, before, after)))
             assert some <= found, (kernel, stride, gap, before, after)
-            assert unheeded.in_padding("AveragePool") not in found - some
+            assert forms.in_padding("AveragePool") not in found - some
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_a_size_may_do_is_found_where_it_is_open() -> None:
 def test_padding_of_which_side_matters_where_it_is_odd(
     pads: str, kernel: int, stride: int, size: int | str, uneven: bool
 ) -> None:
-    found = settings(
+    found = forms_of(
         walk(
             parsed(
                 f"""g (float[1,1,{size},1] x, float[1,1,{kernel},1] w) => (y) {{
@@ -93,13 +93,13 @@ def test_sizes_are_rounded_where_scales_make_no_whole_numbers(
         f"g (float[1,1,{dims}] x) => (y) <float[4] s = {{{','.join(map(str, scales))}}}> "
         '{ y = Resize<mode = "linear">(x, , s) }'
     )
-    assert (unheeded.ROUNDED_LINEAR in settings(walk(given))) == rounded
+    assert (forms.ROUNDED_LINEAR in forms_of(walk(given))) == rounded
 
 
 def test_activations_that_a_layer_has_anyway_are_no_kind() -> None:
     text = """g (float[2,3,4] x, float[1,15,4] w, float[1,15,5] r) => (y) {{
         d, y = GRU<hidden_size = 5, activations = [{}]>(x, w, r) }}"""
-    found = [settings(walk(parsed(text.format(one)))) for one in ('"Sigmoid", "Tanh"', '"Sigmoid", "Relu"', '"Elu"')]
+    found = [forms_of(walk(parsed(text.format(one)))) for one in ('"Sigmoid", "Tanh"', '"Sigmoid", "Relu"', '"Elu"')]
     assert found == [set(), {"GRU with activations Relu"}, {"GRU with other activations"}]
 
 

@@ -1,11 +1,12 @@
 """Forms of a model's nodes that some runtimes compute otherwise, or do not read: tests run each on all runtimes.
 
-Where a shape is not known, a node is of every kind that it may be of.
+Where a shape is not known, a node has every form that it may have.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,8 +15,8 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
 
 from minuend.core.shapes import Dim
-from minuend.models import unheeded
-from minuend.models.unheeded import ALWAYS, FLATTENING, POOLS, RECURRENT, UNHEEDED
+from minuend.models import operator_forms as forms
+from minuend.models.operator_forms import ALWAYS, ATTRIBUTES, FLATTENING, POOLS, RECURRENT
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import all_inputs
 from minuend.onnx.graphs.scope import MAIN, shape_of
@@ -31,24 +32,24 @@ _ALONG_ONE_AXIS = 13
 """The opset from which on Softmax and its like go along one axis."""
 
 
-def settings(scopes: Iterable[Scope]) -> frozenset[str]:
-    """Return the kinds of a model's nodes, in bodies and functions too.
+def forms_of(scopes: Iterable[Scope]) -> frozenset[str]:
+    """Return the forms of a model's nodes, in bodies and functions too.
 
     >>> from onnx.parser import parse_model
     >>> from minuend.onnx.graphs.walk import walk
     >>> text = "g (float[3,2,4] x, float[1,20,4] w, float[1,20,5] r) => (y) { y = LSTM<layout=1>(x, w, r) }"
-    >>> settings(walk(parse_model(f'<ir_version: 8, opset_import: ["" : 14]> {text}')))
+    >>> forms_of(walk(parse_model(f'<ir_version: 8, opset_import: ["" : 14]> {text}')))
     frozenset({'LSTM with layout 1'})
     >>> text = '<ir_version: 7, opset_import: ["" : 12]> g (float[2,3,{}] a) => (c) {{ c = Softmax<axis = 1>(a) }}'
-    >>> [sorted(settings(walk(parse_model(text.format(n))))) for n in (4, 1)]
+    >>> [sorted(forms_of(walk(parse_model(text.format(n))))) for n in (4, 1)]
     [['Softmax-11 over several axes'], []]
     """
     return frozenset(
-        kind
+        form
         for scope in scopes
         for node in scope.nodes
         if node.op_type in _RULES and node.domain in MAIN
-        for kind in _kinds(_Stated(node, scope))
+        for form in _forms(_Stated(node, scope))
     )
 
 
@@ -89,22 +90,16 @@ class _Stated:
 
     def constant(self, index: int) -> np.ndarray | None:
         """The elements of an input that is stored in the graph, or in one around it; ``None`` where there is none."""
-        for scope in self.scope.around() if self.has(index) else ():
-            stored = [] if not isinstance(scope.proto, GraphProto) else [*scope.proto.initializer]
-            for node in scope.nodes:
-                if node.op_type == "Constant" and self.node.input[index] in node.output:
-                    stored += [_named(one.t, self.node.input[index]) for one in node.attribute if one.name == "value"]
-            for one in stored:
-                if one.name == self.node.input[index]:
-                    return _array(one)
+        name = self.node.input[index] if self.has(index) else ""
+        for scope in self.scope.around() if name else ():
+            if name in scope.inputs:  # a caller may give another one
+                return None
+            stored = scope.proto.initializer if isinstance(scope.proto, GraphProto) else ()
+            made = (one for node in scope.nodes if name in node.output for one in node.attribute if one.name == "value")
+            tensors = itertools.chain((one for one in stored if one.name == name), (one.t for one in made))
+            if (found := next(tensors, None)) is not None:
+                return _array(found)
         return None
-
-
-def _named(tensor: TensorProto, name: str) -> TensorProto:
-    found = TensorProto()
-    found.CopyFrom(tensor)
-    found.name = name
-    return found
 
 
 def _array(tensor: TensorProto) -> np.ndarray | None:
@@ -116,13 +111,13 @@ def _array(tensor: TensorProto) -> np.ndarray | None:
         return None
 
 
-def _kinds(stated: _Stated) -> Iterator[str]:
+def _forms(stated: _Stated) -> Iterator[str]:
     operator = stated.node.op_type
     if operator in ALWAYS:
         yield operator
     yield from _RULES[operator](stated)
     values = {(one.name, _value(one)) for one in stated.node.attribute}
-    for name, value in UNHEEDED.get(operator, frozenset()) & values:
+    for name, value in ATTRIBUTES.get(operator, frozenset()) & values:
         if _matters(stated, name):
             yield f"{operator} with {name} {value}"
 
@@ -163,19 +158,19 @@ def _windows(stated: _Stated) -> Iterator[Windows]:
 def _pool(stated: _Stated) -> Iterator[str]:
     operator = stated.node.op_type
     if any(dilation != 1 for dilation in getattr(stated.attribute("dilations"), "ints", ())):
-        yield unheeded.with_dilations(operator)
+        yield forms.with_dilations(operator)
     if stated.number("ceil_mode", 0) != 1 or stated.text("auto_pad", "NOTSET") not in ("NOTSET", ""):
         return
     windows = list(_windows(stated))
     if any(one.may_start_in_padding for one in windows):
-        yield unheeded.in_padding(operator)
+        yield forms.in_padding(operator)
     if stated.number("count_include_pad", 0) == 1 and any(one.may_end_behind_padding for one in windows):
-        yield unheeded.COUNTED
+        yield forms.COUNTED
 
 
 def _transposed_convolution(stated: _Stated) -> Iterator[str]:
     if stated.attribute("output_shape") is not None:
-        yield unheeded.OUTPUT_SHAPE
+        yield forms.OUTPUT_SHAPE
 
 
 # ---- sizes ----------------------------------------------------------------------------------------------------------
@@ -183,23 +178,23 @@ def _transposed_convolution(stated: _Stated) -> Iterator[str]:
 
 def _resize(stated: _Stated) -> Iterator[str]:
     operator, mode = f"{stated.node.op_type}-{stated.version}", stated.text("mode", "nearest")
-    scales = stated.constant(1 if operator in unheeded.SCALED else 2)
+    scales = stated.constant(1 if operator in forms.SCALED else 2)
     whole = scales is not None and bool((scales == np.floor(scales)).all())
-    if operator in unheeded.SCALED:
+    if operator in forms.SCALED:
         if mode == "linear" or (mode == "nearest" and not whole):
-            yield unheeded.scaled(operator, mode)
+            yield forms.scaled(operator, mode)
         return
     axes = list(getattr(stated.attribute("axes"), "ints", ()))
     if any(one < 0 for one in axes) and any(one >= 0 for one in axes):
         rank = stated.shape(0)
         axes = [one % len(rank) for one in axes] if rank else []
     if axes != sorted(axes):
-        yield unheeded.DESCENDING
+        yield forms.DESCENDING
     if not whole and stated.has(2) and _is_rounded(scales, stated.shape(0), axes):
         if stated.text("coordinate_transformation_mode", "half_pixel") == "align_corners":
-            yield unheeded.ROUNDED_CORNERS
+            yield forms.ROUNDED_CORNERS
         elif mode == "linear":
-            yield unheeded.ROUNDED_LINEAR
+            yield forms.ROUNDED_LINEAR
 
 
 def _is_rounded(scales: np.ndarray | None, shape: Sequence[Dim] | None, axes: Sequence[int]) -> bool:
@@ -219,19 +214,19 @@ def _is_rounded(scales: np.ndarray | None, shape: Sequence[Dim] | None, axes: Se
 def _recurrent(stated: _Stated) -> Iterator[str]:
     operator = stated.node.op_type
     if stated.attribute("clip") is not None:
-        yield unheeded.recurrent(operator, "clip")
+        yield forms.recurrent(operator, "clip")
     activations = getattr(stated.attribute("activations"), "strings", ())
     names = [one.decode("utf-8", "replace").lower() for one in activations]
     own = _ACTIVATIONS[operator]
     if any(one != own[i % len(own)] for i, one in enumerate(names)):
         usual = {*names} <= {"relu", "sigmoid", "tanh"}
-        yield unheeded.recurrent(operator, "activations Relu" if usual else "other activations")
+        yield forms.recurrent(operator, "activations Relu" if usual else "other activations")
     if stated.has(_LENGTHS):
-        yield unheeded.recurrent(operator, "sequence_lens")
+        yield forms.recurrent(operator, "sequence_lens")
     if operator == "GRU" and _is_read(stated, 0):
-        yield unheeded.EVERY_STEP
+        yield forms.EVERY_STEP
     if operator == "LSTM" and stated.has(_PEEPHOLES):
-        yield unheeded.PEEPHOLES
+        yield forms.PEEPHOLES
 
 
 def _is_read(stated: _Stated, index: int) -> bool:
@@ -243,19 +238,19 @@ def _is_read(stated: _Stated, index: int) -> bool:
 
 def _local_normalisation(stated: _Stated) -> Iterator[str]:
     if stated.number("size", 1) % 2 == 0:
-        yield unheeded.EVEN
+        yield forms.EVEN
 
 
 def _gather_elements(stated: _Stated) -> Iterator[str]:
     indices = stated.constant(1)
     if indices is not None and bool((indices < 0).any()):
-        yield unheeded.NEGATIVE
+        yield forms.NEGATIVE
 
 
 def _one_hot(stated: _Stated) -> Iterator[str]:
     shape, axis = stated.shape(0), stated.number("axis", -1)
     if axis != -1 and (shape is None or axis != len(shape)):
-        yield unheeded.OTHER_AXIS
+        yield forms.OTHER_AXIS
 
 
 def _along_axes(stated: _Stated) -> Iterator[str]:
@@ -266,9 +261,9 @@ def _along_axes(stated: _Stated) -> Iterator[str]:
     first = stated.number("axis", 1)
     if all(dim == 1 for dim in shape[first % max(len(shape), 1) + 1 :]):
         return
-    yield unheeded.flattened(operator, stated.version)
+    yield forms.flattened(operator, stated.version)
     if stated.attribute("axis") is None:
-        yield unheeded.by_default(operator)
+        yield forms.by_default(operator)
 
 
 def _attributes_alone(_: _Stated) -> Iterator[str]:
@@ -277,7 +272,7 @@ def _attributes_alone(_: _Stated) -> Iterator[str]:
 
 _Rule = Callable[[_Stated], Iterator[str]]
 _RULES: Mapping[str, _Rule] = MappingProxyType({
-    **dict.fromkeys((*ALWAYS, *UNHEEDED), _attributes_alone),
+    **dict.fromkeys((*ALWAYS, *ATTRIBUTES), _attributes_alone),
     **dict.fromkeys(FLATTENING, _along_axes),
     **dict.fromkeys(POOLS, _pool),
     **dict.fromkeys(RECURRENT, _recurrent),
@@ -287,4 +282,4 @@ _RULES: Mapping[str, _Rule] = MappingProxyType({
     "LRN": _local_normalisation,
     "OneHot": _one_hot,
 })  # fmt: skip
-"""Operator → the kinds of its nodes, but for those of attributes alone."""
+"""Operator → the forms of its nodes, but for those of attributes alone."""
