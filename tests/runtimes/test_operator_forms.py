@@ -82,6 +82,8 @@ MODELS = {
     **{f"ConvTranspose with auto_pad {pad}": SAME.format(
            ", float[1,1,2,2] w", 18, 18, "ConvTranspose", pad, ", strides = [3, 3]", ", w")
        for pad in ("SAME_LOWER", "SAME_UPPER")},
+    forms.WINDOW: """g (float[1,2,6,4] x, float[1,2,6,4] w, float[1,2,6,4] r) => (float[1,2,6,4] y) {
+        y = Attention<left_window_size = 1, right_window_size = 1>(x, w, r) }""",
     forms.OUTPUT_SHAPE: """g (float[1,2,3,3] x, float[2,2,3,3] w) => (float[1,2,8,8] y) {
         y = ConvTranspose<strides = [2, 2], output_shape = [8, 8]>(x, w) }""",
     **{f"GridSample with mode {mode}": f"""g (float[1,1,4,4] x, float[1,3,3,2] grid) => (float[1,1,3,3] y) {{
@@ -109,7 +111,8 @@ MODELS = {
        for operator in forms.SCALED for mode in ("linear", "nearest")},
 }  # fmt: skip
 OPSETS = {
-    "DFT": 17, "GridSample with mode bicubic": 17, "GridSample with mode cubic": 20, "Resize-10": 10, "Upsample-9": 9,
+    "Attention": 25, "DFT": 17, "GridSample with mode bicubic": 17, "GridSample with mode cubic": 20, "Resize-10": 10,
+    "Upsample-9": 9,
 }  # fmt: skip
 """Of models that are not of opset 19."""
 

@@ -1,7 +1,7 @@
 """Forms of operators that some runtimes compute otherwise, or do not run.
 
-Adapters say which: in ``LACKED`` and ``DEVIATING``, and in ``STRICT`` where something else helps than other operators. A
-form is named as a node states it, such as ``"GRU with layout 1"``. The tests run each on every runtime that is
+Adapters say which: in ``LACKED`` and ``DEVIATING``, and in ``STRICT`` where something else helps than other operators.
+A form is named as a node states it, such as ``"GRU with layout 1"``. The tests run each on every runtime that is
 installed.
 """
 
@@ -44,6 +44,7 @@ SCALED = ("Resize-10", "Upsample-9")
 ALWAYS = ("Round", "Shrink")
 """Operators that some runtime computes otherwise, whatever a node states."""
 
+WINDOW = "Attention with a window"
 PEEPHOLES = "LSTM with peepholes"
 EVERY_STEP = "GRU whose every step is read"
 EVEN = "LRN of an even size"
@@ -92,7 +93,7 @@ def scaled(operator: str, mode: str) -> str:
 
 
 FORMS = frozenset({
-    *ALWAYS, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING, ROUNDED_LINEAR,
+    *ALWAYS, WINDOW, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING, ROUNDED_LINEAR,
     ROUNDED_CORNERS,
     *map(by_default, FLATTENING), *map(in_padding, POOLS), *map(with_dilations, POOLS),
     *(flattened(operator, version) for operator in FLATTENING for version in (1, 11)),

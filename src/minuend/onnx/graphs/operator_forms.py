@@ -211,6 +211,11 @@ def _is_rounded(scales: np.ndarray | None, shape: Sequence[Dim] | None, axes: Se
 # ---- other operators ------------------------------------------------------------------------------------------------
 
 
+def _attention(stated: _Stated) -> Iterator[str]:
+    if max(stated.number("left_window_size", -1), stated.number("right_window_size", -1)) >= 0:
+        yield forms.WINDOW
+
+
 def _recurrent(stated: _Stated) -> Iterator[str]:
     operator = stated.node.op_type
     if stated.attribute("clip") is not None:
@@ -277,6 +282,7 @@ _RULES: Mapping[str, _Rule] = MappingProxyType({
     **dict.fromkeys(POOLS, _pool),
     **dict.fromkeys(RECURRENT, _recurrent),
     **dict.fromkeys(("Resize", "Upsample"), _resize),
+    "Attention": _attention,
     "ConvTranspose": _transposed_convolution,
     "GatherElements": _gather_elements,
     "LRN": _local_normalisation,

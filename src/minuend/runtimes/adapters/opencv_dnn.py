@@ -95,7 +95,7 @@ DEVIATING = frozenset({
     "GRU with direction reverse", "GRU with sequence_lens", "LSTM with clip", "LSTM with peepholes",
     "AveragePool with auto_pad SAME_LOWER", "Conv with auto_pad SAME_LOWER", "ConvTranspose with auto_pad SAME_LOWER",
     "ConvTranspose with auto_pad SAME_UPPER", "MaxPool with auto_pad SAME_LOWER", "GridSample with mode cubic",
-    "Resize to rounded sizes with mode linear", "Resize-10 with mode linear",
+    "Resize to rounded sizes with mode linear", "Resize-10 with mode linear", "Attention with a window",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for."""
 

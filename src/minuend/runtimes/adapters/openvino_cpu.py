@@ -169,6 +169,7 @@ DEVIATING = frozenset({
     "AveragePool whose last window begins in the padding", "MaxPool whose last window begins in the padding",
     "AveragePool that counts what lies behind the padding", "AveragePool with dilations",
     "GatherElements of negative indices", "LRN of an even size", "LSTM with peepholes", "RoiAlign with mode max",
+    "Attention with a window",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for; below 2025.0 it refuses peepholes."""
 CONTRIB = ("org.openvinotoolkit.", *(f"com.microsoft.{name}" for name in (

@@ -84,7 +84,7 @@ DEVIATING = frozenset({
     "GRU with activations Relu", "GRU with clip", "GRU with other activations", "LSTM with activations Relu",
     "LSTM with clip", "LSTM with other activations", "RNN with activations Relu", "RNN with clip",
     "RNN with other activations", "LRN of an even size", "Resize to rounded sizes with align_corners",
-    "Resize-10 with mode nearest",
+    "Resize-10 with mode nearest", "Attention with a window",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for."""
 
