@@ -93,8 +93,8 @@ def scaled(operator: str, mode: str) -> str:
 
 
 FORMS = frozenset({
-    *ALWAYS, WINDOW, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING, ROUNDED_LINEAR,
-    ROUNDED_CORNERS,
+    *ALWAYS, WINDOW, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING,
+    ROUNDED_LINEAR, ROUNDED_CORNERS,
     *map(by_default, FLATTENING), *map(in_padding, POOLS), *map(with_dilations, POOLS),
     *(flattened(operator, version) for operator in FLATTENING for version in (1, 11)),
     *(recurrent(operator, one) for operator in RECURRENT
