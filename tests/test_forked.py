@@ -112,8 +112,10 @@ def test_with_fewer_processes_the_same_comes(monkeypatch: pytest.MonkeyPatch, po
 
 
 FOREVER = """
-import os, time
+import os, signal, time
 from minuend.forked import results
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is given it ignored
 
 def work(item):
     os.write(1, b'%d\\n' % os.getpid())
