@@ -161,7 +161,7 @@ def choose(request: Request) -> Choice:
     if isinstance(rule, OperatorComputedOtherwise):
         cause, _, advice = finding.reason.partition("; ")
         return Choice("refuse", cause, instead=advice)
-    if isinstance(rule, OpenSizesMeet) or _is_unheeded(rule):
+    if isinstance(rule, OpenSizesMeet) or _is_of_another_node(rule):
         cause, _, advice = rule.statement.partition("; ")
         return Choice("refuse", finding.reason.replace(rule.statement, cause), instead=advice)
     tolerated = request.options.tolerate.of(finding.target).covers(finding)
@@ -177,7 +177,7 @@ def choose(request: Request) -> Choice:
     return replace(chosen, reason=finding.reason) if unknown else chosen
 
 
-def _is_unheeded(rule: Reason | None) -> TypeGuard[UnsupportedForm]:
+def _is_of_another_node(rule: Reason | None) -> TypeGuard[UnsupportedForm]:
     """Whether a runtime does not heed what another node states, such as axes, which no node between changes."""
     if not isinstance(rule, UnsupportedForm):
         return False

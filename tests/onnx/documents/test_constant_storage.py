@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from instruction_sets import NEWER_THAN_AVX2
-from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, helper, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, defs, helper, numpy_helper
 
 import minuend as mn
 from minuend import check, fix
 from minuend.core.elements import TYPES
 from minuend.errors import ConversionRefused, FileFormatError, SpecError, Unsupported
-from minuend.models import hazards, unheeded
+from minuend.models import hazards, operator_forms
 from minuend.models.sums import SUMS_OF_FLOAT64
 from minuend.onnx.documents import constant_storage, tensors
 from minuend.onnx.graphs import declared
@@ -315,8 +315,11 @@ def test_every_way_of_an_adapter_is_one() -> None:
     squares = {hazards.SQUARE + one.name for one in kinds}
     ways = {way for form in stored for way in form} | {*tensors.CONSTANTS, "sparse initializer", "sparse_value"}
     known = ways | broken | declared.DECLARED.keys() | squares | {declared.MAY_DIFFER, declared.NOT_KNOWN}
-    known |= {SUMS_OF_FLOAT64, *hazards.KINDS, *unheeded.KINDS, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
+    known |= {SUMS_OF_FLOAT64, *hazards.KINDS, *operator_forms.FORMS, *IN_VALUE_INFO, OUTPUT_SIZES, FIXED}
     forms = (hazards.AXES_ATTRIBUTE, hazards.AXES_INPUT, hazards.KEEPDIMS_LEFT_OUT)
     known |= {f"Reduce{one}{form}" for one in REDUCED for form in forms}
     for name in adapters():
         assert {way.removeprefix(constant_storage.OPERAND) for way in quirks(name).strict} <= known
+        operators = {f"{one.domain}.{one.name}".removeprefix(".") for one in defs.get_all_schemas()}
+        assert quirks(name).lacked <= operators | operator_forms.FORMS
+        assert quirks(name).deviating <= operator_forms.FORMS
