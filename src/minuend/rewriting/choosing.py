@@ -154,7 +154,7 @@ def choose(request: Request) -> Choice:
     if not isinstance(request.occurrence.node, Node) or finding.verdict == "invalid":
         return Choice("refuse", finding.reason, instead="make the model valid and its types known first")
     rule = deciding(finding.reasons)
-    if isinstance(rule, UnsupportedForm) and rule.to:
+    if isinstance(rule, UnsupportedForm) and rule.to and finding.verdict != "unknown":
         return Choice("refuse", rule.statement, instead=f"minuend convert MODEL --to {rule.to} -o OUT")
     if isinstance(rule, UnsupportedForm | OperatorNotRead) and finding.verdict == "not-implemented":
         return Choice("refuse", finding.reason, instead=elsewhere(request.target))

@@ -104,7 +104,7 @@ def test_activations_that_a_layer_has_anyway_are_no_kind() -> None:
 
 
 def test_an_operator_that_a_runtime_lacks_is_not_implemented_wherever_it_stands() -> None:
-    """The verdict was ok, as the layer is no neighbour of the subtraction; TVM does not load the model."""
+    """The verdict was ok, as the layer is not adjacent to the subtraction; TVM does not load the model."""
     given = parsed(
         """g (float[2,3,4] x, float[1,15,4] w, float[1,15,5] r, float[1,3,5] k) => (float[1,3,5] y) {
         d, h = GRU<hidden_size = 5>(x, w, r) s = Sigmoid(h) a = Abs(s) y = Sub(a, k) }"""
@@ -115,6 +115,18 @@ def test_an_operator_that_a_runtime_lacks_is_not_implemented_wherever_it_stands(
     (refused,) = mn.fix(given, "tvm", run=False).refused
     assert refused.instead == "run the model on another runtime than tvm@0.27.0.post1"
     assert mn.check(given, "onnxruntime-cpu").findings[0].verdict == "ok"
+
+
+def test_an_unknown_that_another_opset_settles_is_no_reason_for_fix_to_refuse() -> None:
+    given = parsed(
+        """g (int32[2,3] a, int32[2,3] b) => (float[2,3] e) <float s = {0.5}, uint8 z = {7}> {
+        c = Sub(a, b) d = Cast<to = 2>(c) e = DequantizeLinear(d, s, z) }""",
+        opset=13,
+    )
+    (finding,) = mn.check(given, "onnx-reference").findings
+    assert finding.verdict == "unknown"
+    assert finding.actions[0].command == "minuend convert MODEL --to onnx:19 -o OUT"
+    assert not mn.fix(given, "onnx-reference", run=False).refused
 
 
 def test_a_form_that_a_runtime_computes_otherwise_is_refused_by_fix_with_what_helps() -> None:

@@ -235,7 +235,9 @@ def foreign(model: ModelProto) -> frozenset[str]:
     >>> foreign(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 14, "com.microsoft" : 1]> {text}'))
     frozenset({'com.microsoft.Gelu'})
     """
-    return frozenset(f"{domain}.{name}" for domain, name in _used(model) if not defs.has(name, domain))
+    return frozenset(
+        f"{domain}.{name}".removeprefix(".") for domain, name in _used(model) if not defs.has(name, domain)
+    )
 
 
 def operators(model: ModelProto) -> frozenset[str]:
