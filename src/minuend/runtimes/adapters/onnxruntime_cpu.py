@@ -95,6 +95,7 @@ QuantizeLinear before a Transpose, and hands out what is quantised: from 1.20.1 
 
 LACKED = frozenset({
     "ImageDecoder", "SwiGLU", "LRN of an even size", "GridSample with mode cubic", "AveragePool with dilations",
+    "DeformConv", "TensorScatter",
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({
@@ -115,8 +116,10 @@ STRICT_BEFORE = {
     "AveragePool that counts what lies behind the padding": (1, 26),
     "AveragePool whose last window begins in the padding": (1, 21),
     "AveragePool with dilations": (1, 16),
+    "DeformConv": (1, 26),
     "GridSample with mode cubic": (1, 17),
     "MaxPool whose last window begins in the padding": (1, 21),
+    "TensorScatter": (1, 26),
     "extremes of float16": (1, 20, 1),
     "normalisation of float16, converted": (1, 18),
     "normalisation over other axes": (1, 16),
