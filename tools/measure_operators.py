@@ -13,24 +13,23 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.backend.test import loader
+from truth import Feeds, ask
 
-from minuend.core.elements import TYPES, ElementType
+from minuend.core.elements import TYPES
 from minuend.errors import LimitExceeded
 from minuend.onnx.opsets.schemas import version_in
-from minuend.runtimes.running import Codes, Refused, Runtime
+from minuend.runtimes.running import Refused, Runtime
 
 OPSETS = (22, 19, 17, 14, 11, 9)
 """Opsets that are tried below a test's own: a runtime may lack an operator's newest version alone."""
 
 DOMAINS = ("", "ai.onnx.ml")
-
-Feeds = Mapping[str, np.ndarray]
 
 
 def node_tests(only: frozenset[str] = frozenset()) -> Iterator[tuple[str, ModelProto, Feeds]]:
@@ -129,21 +128,12 @@ def _read_on(model: ModelProto) -> ModelProto:
     return read
 
 
-def fed(feeds: Feeds) -> list[tuple[str, ElementType | None, Codes]]:
-    """Return inputs as a runtime's process takes them."""
-    return [
-        (name, None if one.dtype == bool else TYPES[one.dtype.name],
-         np.ascontiguousarray(one).view(f"u{one.itemsize}").reshape(one.shape))
-        for name, one in feeds.items()
-    ]  # fmt: skip
-
-
 def refusal(runtime: Runtime, model: ModelProto, feeds: Feeds) -> str:
     """Return what a runtime says against a test in each form, the first message; ``""`` where one form runs."""
     said = ""
     for form, given in forms(model, feeds):
         try:
-            answer = runtime.query("onnx", form.SerializeToString(), b"", fed(given))
+            answer = ask(runtime, form, given, "")
         except LimitExceeded as error:
             said = said or str(error)
             continue

@@ -16,7 +16,8 @@ from minuend.runtimes.running import Runtime
 
 pytest.importorskip("onnx.reference")
 import measure_operators
-from measure_operators import Feeds, forms, refusal
+from measure_operators import forms, refusal
+from truth import Feeds
 
 INSTALLED = [
     name for name, adapter in registry.adapters().items()

@@ -185,12 +185,9 @@ class Quirks:
         >>> quirks("onnxruntime-cpu").unmeasured({"com.microsoft.Gelu", "my.Gelu"})
         'my.Gelu'
         """
-        met = (
-            one
-            for one in sorted(foreign)
-            if one not in self.contrib and not one.startswith(tuple(own for own in self.contrib if own[-1] == "."))
-        )
-        return next(met, "")
+        beginnings = tuple(one for one in self.contrib if one.endswith("."))
+        others = (one for one in sorted(foreign) if one not in self.contrib and not one.startswith(beginnings))
+        return next(others, "")
 
     def _first(self, known: Iterable[str], kinds: Collection[str], release: str) -> str:
         met = (one for one in sorted(known) if one in kinds or of_operator(one) in kinds)
