@@ -3,6 +3,7 @@
     python tools/sanitize.py                      # both builds, the long selection of tests
     python tools/sanitize.py thread --short       # one of them, in about a minute
     python tools/sanitize.py --keep build         # what is built stays in this folder, and is not built again
+    python tools/sanitize.py --keep build --build # build alone
     python tools/sanitize.py --prove              # broken copies of the code: each must be reported
 
 Needs Linux, GCC, pip and the packages of ``pip install ".[test]"``. The build is MINUEND_DEVELOP's: -O1, one
@@ -208,11 +209,18 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="SANITIZER", help=f"{' or '.join(SANITIZERS)}; all by default")
     parser.add_argument("--short", action="store_true", help="the tests that CI runs")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where builds stay")
+    parser.add_argument("--build", action="store_true", help="build, and run no tests; needs --keep")
     parser.add_argument("--prove", action="store_true", help="break copies of the code instead, which must be reported")
     options = parser.parse_args()
     names = options.names or list(SANITIZERS)
     if unknown := set(names) - set(SANITIZERS):
         parser.error(f"no sanitizer {', '.join(sorted(unknown))}; there are {', '.join(SANITIZERS)}")
+    if options.build:
+        if options.keep is None:
+            parser.error("--build needs --keep FOLDER, where the builds stay")
+        for name in names:
+            build(SANITIZERS[name], ROOT, options.keep / name)
+        return 0
     if options.prove:
         proved = [prove(name, broken) for name in names for broken in SANITIZERS[name].broken]
         return 0 if all(proved) else 1

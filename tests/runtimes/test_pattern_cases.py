@@ -373,7 +373,10 @@ def test_a_measured_release_reads_back_as_it_was_written(name):
     found = targets.find(name)
     text = resources.files("minuend.runtimes").joinpath("measured").joinpath(f"{name}.json").read_text("utf-8")
     again = targets.load(text)  # with all checks; that a dump of it is the file, test_targets says
-    assert repr(again.table.patterns) == repr(found.table.patterns)  # no NaN is equal to another
+    assert list(again.table.patterns) == list(found.table.patterns)
+    pairs = zip(again.table.patterns.values(), found.table.patterns.values(), strict=True)
+    several = {(id(one), id(other)): (one, other) for one, other in pairs}  # many are one object
+    assert all(repr(one) == repr(other) for one, other in several.values())  # no NaN is equal to another
     assert found.table.has_default == bool(quirks(found.runtime).hints)
     alone = found.table.cells[node_key(parse_version("onnx:14"), "float32", "same", ())]
     assert found.table.cells[pattern_key(less(X, X), "float32", STATIC, "")].keys() == alone.keys()

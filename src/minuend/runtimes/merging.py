@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 Content = TypeVar("Content")
@@ -16,18 +16,23 @@ def merge(cells: Mapping[Key, Content], order: Sequence[int]) -> list[tuple[Name
     >>> merge({("a", 1): "x", ("a", 2): "x", ("b", 1): "y"}, (1, 0))
     [((('a',), (1, 2)), 'x'), ((('b',), (1,)), 'y')]
     """
-    rows: list[tuple[Names, Content]] = [(tuple((name,) for name in key), content) for key, content in cells.items()]
+    contents = list(cells.values())
+    texts: dict[str, int] = {}  # contents are compared by them: no NaN is equal to another
+    numbers = [texts.setdefault(text, i) for i, text in enumerate(_texts(contents))]
+    rows: list[tuple[Names, int]] = list(zip((tuple((name,) for name in key) for key in cells), numbers, strict=True))
     for position in order:
-        grouped: list[tuple[Names, Content]] = []
-        places: dict[str, int] = {}
-        for parts, content in rows:
-            rest = repr((parts[:position], parts[position + 1 :], content))
-            if rest in places:
-                before = grouped[places[rest]][0]
-                joined = before[position] + parts[position]
-                grouped[places[rest]] = ((*before[:position], joined, *before[position + 1 :]), content)
-            else:
-                places[rest] = len(grouped)
-                grouped.append((parts, content))
-        rows = grouped
-    return rows
+        joined: dict[tuple[Names, Names, int], list[Any]] = {}
+        for parts, number in rows:
+            joined.setdefault((parts[:position], parts[position + 1 :], number), []).extend(parts[position])
+        rows = [((*before, tuple(names), *behind), number) for (before, behind, number), names in joined.items()]
+    return [(parts, contents[number]) for parts, number in rows]
+
+
+def _texts(contents: Iterable[Content]) -> Iterator[str]:
+    """Yield how contents are written; many are one object."""
+    texts: dict[int, str] = {}
+    for content in contents:
+        text = texts.get(id(content))
+        if text is None:
+            text = texts[id(content)] = repr(content)
+        yield text
