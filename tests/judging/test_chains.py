@@ -306,7 +306,7 @@ def test_what_is_dequantised_is_a_product_that_openvino_computes_with_a_subtract
     openvino = pytest.importorskip("openvino")
     rng = np.random.default_rng(3)
     end, numbers_ = "o" if " o = " in body else "y", "float s = {0.04}, float s2 = {0.03}, float sw = {0.01}"
-    numbers_ += ", int8 z = {3}, uint8 z2 = {123}, int8 none = {0}, float k = {0.7}, float c = {1.5}, float f = {0.031}"
+    numbers_ += ", int8 z = {4}, uint8 z2 = {124}, int8 none = {0}, float k = {0.7}, float c = {1.5}, float f = {0.031}"
     inputs, more = "int8[2,8,8,8] q, uint8[2,8,8,8] r, float[2,8,8,8] x", " i = QuantizeLinear(x, s, z)" * quantises
     outputs = f"float[a,b,c,d] {end}" + ", int8[2,8,8,8] i" * quantises
     text = f"g ({inputs}) => ({outputs}) <{numbers_}, float whole = {{2}}> {{ {body}{more} }}"
@@ -379,7 +379,7 @@ def of_chain(body, inputs, outputs="float[] y"):
 
 SCALED = {
     "s": np.float32(0.03), "c": np.linspace(0.02, 0.05, 8, dtype=np.float32), "p": np.float32(0.03125),
-    "z": np.int8(0), "t": np.int8(3), "two": np.float32(2), "k": np.float32(0.37),
+    "z": np.int8(0), "t": np.int8(4), "two": np.float32(2), "k": np.float32(0.37),
     "slope": np.full((8, 1, 1), 0.3, np.float32), "axis": np.array([3]), "start": np.array([0]), "first": np.array([1]),
     "w": np.arange(576).reshape(8, 8, 3, 3).astype(np.int8), "m": np.arange(96).reshape(6, 16).astype(np.int8),
     "f": np.full((8, 8, 3, 3), 0.37, np.float32), "a": np.linspace(0.5, 1.5, 6, dtype=np.float32),
@@ -1085,7 +1085,7 @@ LAST_FACTORS = {
 def test_a_factor_comes_last_in_a_graph_that_quantises_on_openvino(made, different, quantises, openvino):
     quantised = "q = QuantizeLinear(x, s2, z) p = DequantizeLinear(q, s2, z)" if quantises else "p = Exp(x)"
     text = f"""<ir_version: 8, opset_import: ["" : 17]> g (float[2,3,8] x) => (float[] y, float[] p, float[] w)
-        <float s2 = {{0.05}}, uint8 z = {{7}}, float[3,1] c = {{0.3, -0.7, 1.1}}, float[3,1] b = {{1.3, 0.6, -0.2}},
+        <float s2 = {{0.05}}, uint8 z = {{8}}, float[3,1] c = {{0.3, -0.7, 1.1}}, float[3,1] b = {{1.3, 0.6, -0.2}},
          float[3] v = {{0.3, 0.7, 1.1}}, float[8] last = {{0.3, -0.7, 1.1, 0.2, 0.9, 1.7, -1.3, 0.6}}>
         {{ {made} e = Exp(x) y = Sub(n, e) {quantised} {"" if " w = " in made else "w = Abs(x)"} }}"""
     proto = onnx.parser.parse_model(text)
@@ -1100,7 +1100,7 @@ def test_a_factor_comes_last_in_a_graph_that_quantises_on_openvino(made, differe
 def quantising(body, x="float[2,8,4,16] x"):
     """A model that computes y and quantises its input beside that."""
     return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]> g ({x}) => (float[] y, float[] p)
-        <float s = {{0.05}}, uint8 z = {{7}}, float one = {{1}}, float low = {{-1}}, float high = {{2}},
+        <float s = {{0.05}}, uint8 z = {{8}}, float one = {{1}}, float low = {{-1}}, float high = {{2}},
          int64 first = {{0}}, int64[1] last = {{3}}, float[8,1,1] c = {{0.3, -0.7, 1.1, 0.2, 0.9, 1.7, -1.3, 0.6}},
          float[16] v = {{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}}>
         {{ {body} q = QuantizeLinear(x, s, z) p = DequantizeLinear(q, s, z) }}""")
@@ -1187,7 +1187,7 @@ def test_a_factor_goes_behind_what_moves_it_in_a_graph_that_quantises_on_openvin
     own = ("a = Exp(n) y = Sub(n, a)", "a = Exp(n) u = Max(n, n) y = Sub(u, a)")
     inputs, outputs = "float[2,8,6,6] x", "float[] y, float[] p"
     texts = [of_chain(f"e = Tanh(x) {made} {other} {one}", inputs, outputs) for one in own]
-    stored = {"s": np.float32(0.3), "z": np.uint8(7), "neg": np.float32(-0.7), "half": np.float32(0.5)}
+    stored = {"s": np.float32(0.3), "z": np.uint8(8), "neg": np.float32(-0.7), "half": np.float32(0.5)}
     stored |= {
         "c": np.linspace(0.1, 1.7, 8, dtype=np.float32)[:, None, None],
         "w": np.linspace(0.1, 1.7, 8, dtype=np.float32),
@@ -1477,7 +1477,7 @@ def test_a_negation_of_what_a_kernel_makes_is_judged(maker):
 def test_onnxruntime_takes_moved_int8_that_one_node_reads_twice(reader, refused, moved):
     """It was not-implemented, and runs: two nodes that read it were known."""
     pytest.importorskip("onnxruntime")
-    stored = "float s = {0.1}, int8 z = {3}, int64[1] a = {0}, int64[1] b = {5}, int64[1] c = {2}"
+    stored = "float s = {0.1}, int8 z = {4}, int64[1] a = {0}, int64[1] b = {5}, int64[1] c = {2}"
     body = f"w = Sub(x, s) q = QuantizeLinear(w, s, z) d = DequantizeLinear(q, s, z) t = {moved} y = {reader}"
     text = f"(float[1,4,6] x) => (float[i,j,k] y) <{stored}> {{ {body} }}"
     proto = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> g {text}')

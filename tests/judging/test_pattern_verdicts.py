@@ -886,7 +886,7 @@ MOVED = {
 @pytest.mark.parametrize(("moved", "node", "refused"), MOVED.values(), ids=MOVED)
 def test_onnxruntime_does_not_load_int8_that_is_dequantised_and_moved(moved, node, refused):
     """From opset 21 on it puts a QuantizeLinear behind, whose zero point it says to be of another type."""
-    stored = "float s = {0.1}, int8 z = {3}, int64[1] i = {0}, int64[1] l = {4}, int64[4] r = {4, 4, 4, 4}"
+    stored = "float s = {0.1}, int8 z = {4}, int64[1] i = {0}, int64[1] l = {4}, int64[4] r = {4, 4, 4, 4}"
     text = f"g (float[4,4,4,4] x, float[1] b) => (float[?,?,?,?] y) <{stored}> {{ {CODES} {moved} {node} }}"
     text = text.replace("[?,?,?,?] y", "[?,?] y") if "Flatten" in moved else text
     fed = {"x": np.ones((4, 4, 4, 4), np.float32), "b": np.ones(1, np.float32)}
@@ -943,7 +943,7 @@ def test_the_factor_of_a_normalisation_comes_last_in_a_graph_that_quantises(dims
     """Constants are added before it, as before a product that the model states."""
     stored = "float[8] w = {1.1, 0.3, 0.7, 1.3, 0.9, 1.7, 0.6, 1.9}, float[8] c = {3.1, 5.2, 7.3, 9.4, 1, 2, 3, 4}"
     text = f"""<ir_version: 10, opset_import: ["" : 21]> g (float[{dims}] x, float[{dims}] b) => (float[{dims}] y, q)
-        <{stored}, float k = {{1.7}}, float s = {{0.1}}, uint8 z = {{3}}>
+        <{stored}, float k = {{1.7}}, float s = {{0.1}}, uint8 z = {{4}}>
         {{ {maker} {body} q = QuantizeLinear(x, s, z) }}"""
     if "(b" not in body and ", b" not in body:
         text = text.replace(f", float[{dims}] b)", ")")
@@ -969,9 +969,10 @@ HANDED_OUT = {
 def test_openvino_refuses_an_input_that_is_quantised_to_16_bits_and_handed_out(given, dtype, outputs, refused):
     """It takes the quantisation away, and an output that is an input is left."""
     text = f"""<ir_version: 10, opset_import: ["" : 21]>
-        g (float[2,8] x, float[8] b) => ({outputs}) <float s = {{0.1}}, {dtype} z = {{3}}> {{ y = Sub(x, b)
+        g (float[2,8] x, float[8] b) => ({outputs}) <float s = {{0.1}}, {dtype} z = {{4}}> {{ y = Sub(x, b)
         made = Relu(x) q = QuantizeLinear({given}, s, z) d = DequantizeLinear(q, s, z) moved = Transpose(d) }}"""
-    assert verdicts(text, OPENVINO) == (["not-implemented"] if refused else ["ok"])
+    otherwise = "ok" if dtype == "uint8" else "different-numbers"  # x is not rounded where that is taken away
+    assert verdicts(text, OPENVINO) == ["not-implemented" if refused else otherwise]
     assert verdicts(text, "openvino-cpu@2026.0.0") == ["ok"]
     core = pytest.importorskip("openvino").Core()
     with pytest.raises(RuntimeError, match="FQ stripping") if refused else contextlib.nullcontext():
@@ -1103,7 +1104,7 @@ def test_onnxruntime_quantises_an_output_that_is_transposed_and_quantised_beside
     """The output is what the quantisation makes of it."""
     outputs = "float[2,8] y, w" + (", k" if " k " in moved else "")
     text = (
-        f"g (float[2,8] x, float[8] b) => ({outputs}) <float s = {{0.1}}, uint8 z = {{3}}, int64[2] r = {{4, 4}}> {{ "
+        f"g (float[2,8] x, float[8] b) => ({outputs}) <float s = {{0.1}}, uint8 z = {{4}}, int64[2] r = {{4, 4}}> {{ "
         f"y = Sub(x, b) {moved} q = QuantizeLinear(t, s, z) w = DequantizeLinear(q, s, z) }}"
     )
     text = f'<ir_version: 8, opset_import: ["" : 13]> {text}'
@@ -1849,7 +1850,7 @@ ENLARGED = {
     "z = Sqrt (d)": "numbers",
     "z = Pow (d, half)": "numbers",
     "z = Pow (d, two)": "subnormal",
-    "z = Pow (y, d)": "subnormal",
+    "z = Pow (y, d)": "numbers",
     "z = Sign (d)": "numbers",
     "z = Ceil (d)": "numbers",
     "z = ReduceProd (d)": "numbers",

@@ -36,7 +36,139 @@ ACTIVATIONS = {
     "GRU": '"HardSigmoid", "Softsign"', "LSTM": '"HardSigmoid", "Softsign", "Softsign"', "RNN": '"Softsign"',
 }  # fmt: skip
 RELU = {"GRU": '"Sigmoid", "Relu"', "LSTM": '"Sigmoid", "Relu", "Tanh"', "RNN": '"Relu"'}
+REDUCED = ("add", "max", "min", "mul")
+QUANTISED = "g (float[88] x) => ({0}[88] y) <float s = {{{1}}}, {0} z = {{{2}}}> {{ y = QuantizeLinear(x, s, z) }}"
+Stored = tuple[str, str, np.ndarray]
+COMPUTED: dict[str, tuple[str, str, list[Stored], str]] = {
+    "AffineGrid": ("float[1,2,3] x", "float[1,2,3,2] y", [("size", "int64[4]", np.array([1, 1, 2, 3]))], "x, size"),
+    "BatchNormalization": (
+        "float[2,3,4] x",
+        "float[2,3,4] y",
+        [(name, "float[3]", np.array([1, 2, 0.5], np.float32)) for name in ("scale", "B", "input_mean", "input_var")],
+        "x, scale, B, input_mean, input_var",
+    ),
+    "CumSum": ("float[2,3] x", "float[2,3] y", [("axis", "int64", np.array(1))], "x, axis"),
+    "DFT": ("float[2,8,5,1] x", "float[2,8,5,2] y", [("axis", "int64", np.array(1))], "x, , axis"),
+    "DequantizeLinear": (
+        "uint8[4] codes",
+        "float[4] y",
+        [("x_scale", "float", np.array(0.5, np.float32)), ("x_zero_point", "uint8", np.array(3, np.uint8))],
+        "codes, x_scale, x_zero_point",
+    ),
+    "Expand": ("float[3,1] x", "float[3,4] y", [("shape", "int64[2]", np.array([3, 4]))], "x, shape"),
+    "GRU": (
+        "float[2,3,4] x, float[1,15,4] w, float[1,15,5] r",
+        "float[2,1,3,5] y",
+        [("B", "float[1,30]", np.linspace(-1, 1, 30, dtype=np.float32)[None])],
+        "x, w, r, B",
+    ),
+    "OneHot": (
+        "int64[3] t",
+        "float[3,4] y",
+        [("depth", "int64", np.array(4)), ("values", "float[2]", np.array([0, 1], np.float32))],
+        "t, depth, values",
+    ),
+    "Pad": (
+        "float[3,4] x",
+        "float[5,7] y",
+        [("pads", "int64[4]", np.array([1, 1, 1, 2])), ("constant_value", "float", np.array(2, np.float32))],
+        "x, pads, constant_value",
+    ),
+    "QuantizeLinear": (
+        "float[88] x",
+        "uint8[88] y",
+        [("y_scale", "float", np.array(0.3, np.float32)), ("y_zero_point", "uint8", np.array(3, np.uint8))],
+        "x, y_scale, y_zero_point",
+    ),
+    "ReduceL1": ("float[2,3] x", "float[2,1] y", [("axes", "int64[1]", np.array([1]))], "x, axes"),
+    "Reshape": ("float[3,4] x", "float[2,6] y", [("shape", "int64[2]", np.array([2, 6]))], "x, shape"),
+    "Resize": (
+        "float[1,1,2,4] x",
+        "float[1,1,4,8] y",
+        [("scales", "float[4]", np.array([1, 1, 2, 2], np.float32)), ("sizes", "int64[4]", np.array([1, 1, 4, 8]))],
+        "",
+    ),
+    "STFT": (
+        "float[1,16,1] x",
+        "float[1,3,5,2] y",
+        [
+            ("frame_step", "int64", np.array(4)),
+            ("window", "float[8]", np.ones(8, np.float32)),
+            ("frame_length", "int64", np.array(8)),
+        ],
+        "x, frame_step, window, frame_length",
+    ),
+    "Slice": (
+        "float[3,4] x",
+        "float[3,2] y",
+        [
+            ("starts", "int64[1]", np.array([1])),
+            ("ends", "int64[1]", np.array([4])),
+            ("axes", "int64[1]", np.array([1])),
+            ("steps", "int64[1]", np.array([2])),
+        ],
+        "x, starts, ends, axes, steps",
+    ),
+    "Split": ("float[4,3] x", "float[1,3] y", [("split", "int64[2]", np.array([1, 3]))], "x, split"),
+    "Squeeze": ("float[1,3,1] x", "float[3,1] y", [("axes", "int64[1]", np.array([0]))], "x, axes"),
+    "Tile": ("float[2,3] x", "float[4,3] y", [("repeats", "int64[2]", np.array([2, 1]))], "x, repeats"),
+    "TopK": ("float[3,4] x", "float[3,2] y", [("K", "int64[1]", np.array([2]))], "x, K"),
+    "Unsqueeze": ("float[3,4] x", "float[3,1,4] y", [("axes", "int64[1]", np.array([1]))], "x, axes"),
+    "Upsample": (
+        "float[1,1,4,4] x",
+        "float[1,1,6,6] y",
+        [("scales", "float[4]", np.array([1, 1, 1.5, 1.5], np.float32))],
+        "x, scales",
+    ),
+}
+"""Operator → its first inputs, the result, those that may be stored or computed, and how they are passed."""
+
+ATTRIBUTES = {"GRU": "<hidden_size = 5>", "Resize": '<mode = "nearest">', "Upsample": '<mode = "nearest">'}
+RESIZED_BY = {"scales": "x, , scales", "sizes": "x, , , sizes"}
+RESULTS = {"Split": "y, rest", "TopK": "y, places"}
+
+
+def of_computed(operator: str, computed: str) -> str:
+    """A model that is given one input of an operator; the others are stored."""
+    given, result, others, passed = COMPUTED[operator]
+    passed = passed or RESIZED_BY[computed]
+    stored = [
+        f"{dtype} {name} = {{{', '.join(map(str, array.ravel()))}}}"
+        for name, dtype, array in others if name != computed and name in passed
+    ]  # fmt: skip
+    given += "".join(f", {dtype} {name}" for name, dtype, _ in others if name == computed)
+    initializers = f"<{', '.join(stored)}>" if stored else ""
+    node = f"{RESULTS.get(operator, 'y')} = {operator}{ATTRIBUTES.get(operator, '')}({passed})"
+    return f"g ({given}) => ({result}) {initializers} {{ {node} }}"
+
+
 MODELS = {
+    **{forms.computed(operator, name): of_computed(operator, name)
+       for operator, inputs in forms.STORED.items() if operator in COMPUTED for name in inputs.values()},
+    "BitShift": 'g (uint8[4] bits, uint8[4] by) => (uint8[4] y) { y = BitShift<direction = "LEFT">(bits, by) }',
+    "DynamicQuantizeLinear": "g (float[88] x) => (uint8[88] y) { y, s, z = DynamicQuantizeLinear(x) }",
+    "QuantizeLinear": "g (float[88] x) => (uint8[88] y) <float s = {0.25}> { y = QuantizeLinear(x, s) }",
+    forms.ODD: QUANTISED.format("uint8", 1, 3),
+    forms.TO_16_BITS: QUANTISED.format("uint16", 1, 0),
+    "Softplus": "g (float[6] x) => (float[6] y) { y = Softplus(x) }",
+    "Gelu with approximate tanh": 'g (float[4] x) => (float[4] y) { y = Gelu<approximate = "tanh">(x) }',
+    **{f"IsInf with detect_{sign} 0": f"""g (float[4] x) => (float[4] y) {{
+        found = IsInf<detect_{sign} = 0>(x) y = Cast<to = 1>(found) }}""" for sign in ("negative", "positive")},
+    "Pad with mode wrap": """g (float[4,4] x) => (float[6,7] y) <int64[4] pads = {1, 1, 1, 2}> {
+        y = Pad<mode = "wrap">(x, pads) }""",
+    forms.NEGATIVE_PADS: """g (float[4,4] x) => (float[5,4] y) <int64[4] pads = {2, -1, -1, 1}> {
+        y = Pad<mode = "edge">(x, pads) }""",
+    forms.NEGATIVE_ND: """g (float[2,3,2] x) => (float[2] y) <int64[2,3] places = {1, 2, 0, 0, -1, 1}> {
+        y = GatherND(x, places) }""",
+    forms.TIED: "g (float[3,40] levels) => (int64[3,12] y) <int64[1] K = {12}> { v, y = TopK(levels, K) }",
+    forms.DEFAULT_AXIS: "g (float[2,8,5,1] x) => (float[2,8,5,2] y) { y = DFT(x) }",
+    forms.TILED: "g (float[2,3,4,2] x, int64[4] repeats) => (float[2,6,8,4] y) { y = Tile(x, repeats) }",
+    forms.ALPHA: "g (float[3,4] x) => (float[3,4] y) { y = Celu<alpha = 2.0>(x) }",
+    forms.POWERS: "g (float[6] x) => (float[6] y) <float[6] to = {2, 3, 3, 2, 1, 0}> { y = Pow(x, to) }",
+    forms.OTHER_POWERS: "g (float[6] x) => (float[6] y) <int32 to = {3}> { y = Pow(x, to) }",
+    forms.WHOLE_POWERS: "g (int32[4] whole) => (int32[4] y) <int32 to = {3}> { y = Pow(whole, to) }",
+    forms.TO_NARROW: "g (int32[4] whole) => (uint8[4] y) { y = Cast<to = 2>(whole) }",
+    forms.TO_BYTES: "g (float[6] x) => (uint8[6] y) { y = Cast<to = 2>(x) }",
     "Resize with antialias 1": RESIZED.format(2, 0.5) + ' { y = Resize<mode = "linear", antialias = 1>(x, , s) }',
     "Resize with exclude_outside 1": RESIZED.format(8, 2)
                                      + ' { y = Resize<exclude_outside = 1, mode = "cubic">(x, , s) }',
@@ -72,9 +204,9 @@ MODELS = {
                                            + f' {{ y = Resize<mode = "nearest", nearest_mode = "{mode}">(x, , s) }}'
        for mode in ("ceil", "round_prefer_ceil")},
     **{f"ScatterElements with reduction {name}": f"""g (float[3,4] x, int64[2,2] e, float[2,2] u) => (float[3,4] y) {{
-        y = ScatterElements<axis = 1, reduction = "{name}">(x, e, u) }}""" for name in ("add", "mul")},
+        y = ScatterElements<axis = 1, reduction = "{name}">(x, e, u) }}""" for name in REDUCED},
     **{f"ScatterND with reduction {name}": f"""g (float[3,4] x, int64[2,1] m, float[2,4] u) => (float[3,4] y) {{
-        y = ScatterND<reduction = "{name}">(x, m, u) }}""" for name in ("add", "mul")},
+        y = ScatterND<reduction = "{name}">(x, m, u) }}""" for name in REDUCED},
     **{f"{operator} with auto_pad SAME_LOWER": SAME.format(*row) for operator, row in {
            "AveragePool": ("", 6, 6, "AveragePool", "SAME_LOWER", "", ""),
            "MaxPool": ("", 6, 6, "MaxPool", "SAME_LOWER", "", ""),
@@ -111,17 +243,26 @@ MODELS = {
        for operator in forms.SCALED for mode in ("linear", "nearest")},
 }  # fmt: skip
 OPSETS = {
-    "Attention": 25, "DFT": 17, "GridSample with mode bicubic": 17, "GridSample with mode cubic": 20, "Resize-10": 10,
-    "Upsample-9": 9,
+    "AffineGrid": 20, "Attention": 25, "DFT along": 20, "DFT of": 20, "DFT": 17, "Gelu": 20,
+    "GridSample with mode bicubic": 17, "GridSample with mode cubic": 20, "QuantizeLinear to 16": 21, "Resize-10": 10,
+    "Upsample of": 9, "Upsample-9": 9,
 }  # fmt: skip
 """Of models that are not of opset 19."""
 
 GIVEN = {
     "b": np.array([[0, 0, 4, 5]], np.float32), "i": np.array([0]), "e": np.array([[1, 1], [0, 3]]),
     "m": np.array([[1], [1]]), "n": np.array([2, 1, 2], np.int32), "t": np.array([1, 3, 0]),
+    "bits": np.array([3, 200, 255, 7], np.uint8), "by": np.array([7, 1, 2, 0], np.uint8),
+    "codes": np.array([0, 3, 200, 255], np.uint8), "whole": np.array([-2, 3, 400, 0], np.int32),
+    "levels": np.random.default_rng(3).integers(0, 4, (3, 40)).astype(np.float32), "repeats": np.array([1, 2, 2, 2]),
     "grid": np.tanh(np.arange(18, dtype=np.float32).reshape(1, 3, 3, 2) - 9),
 }  # fmt: skip
+HALVES = np.concatenate([np.arange(-80, 1), [34.5, 142.5, 801, 801.0002, 100001, 100003, 100005]]).astype("f4") / 2
 X_OF = {
+    "QuantizeLinear": HALVES, "DynamicQuantizeLinear": np.linspace(-10, 10, 88, dtype="f4"),
+    "Softplus": np.array([-9, -1, 0, 2, 90, 100], "f4"), "Gelu": np.array([-3, -1, 1, 3], "f4"),
+    "IsInf": np.array([-np.inf, 0, 1, np.inf], "f4"), "Pow": np.array([-2, -3, 2, 5, 7, 1], "f4"),
+    "Cast": np.array([0, 1.5, 127, 128, 200.7, 254], "f4"),
     "ArgMax": np.array([[1, 2, 2], [3, 1, 3]], np.float32), "Round": np.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5], "f4"),
 }  # fmt: skip
 
@@ -135,7 +276,10 @@ def model(kind: str) -> ModelProto:
 def feeds(kind: str) -> dict[str, np.ndarray]:
     source = np.random.default_rng(1)
     shapes = {one.name: [dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in model(kind).graph.input}
-    given = GIVEN | ({"x": X_OF[name]} if (name := kind.partition(" ")[0]) in X_OF else {})
+    operator = kind.partition(" ")[0]
+    given = GIVEN | ({"x": X_OF[operator]} if operator in X_OF else {})
+    if " of computed " in kind:
+        given |= {name: array for name, _, array in COMPUTED[operator.replace("Reduction", "ReduceL1")][2]}
     return {
         name: given[name] if name in given else source.standard_normal(shape, np.float32)
         for name, shape in shapes.items()
@@ -161,20 +305,21 @@ def outcome(runtime: Runtime, kind: str) -> str:
     found = runtime.query("onnx", model(kind).SerializeToString(), b"", fed)
     if isinstance(found, Refused):
         return "not-implemented"
-    wanted, codes = expected(kind), found[0].codes
-    numbers = codes.astype("u4").view(np.float32) if wanted.dtype == np.float32 else codes.astype(np.int64)
-    same = numbers.shape == wanted.shape and np.allclose(numbers, wanted, 1e-3, 1e-4)
+    wanted, codes, element = expected(kind), found[0].codes, found[0].element
+    numbers = codes if element is None else np.ascontiguousarray(codes).view(element.memory)
+    integers = numbers.dtype.kind in "iu" and wanted.dtype.kind in "iu"  # some runtimes have no int64
+    alike = numbers.shape == wanted.shape and (integers or numbers.dtype == wanted.dtype)
+    same = alike and np.allclose(numbers, wanted, 1e-3, 1e-4)
     return "ok" if same else "different-numbers"
 
 
 def test_every_kind_has_a_model() -> None:
     assert MODELS.keys() == FORMS - {kind for kind in FORMS if "several axes" in kind}
     for kind in MODELS:
-        assert (
-            kind
-            in forms_of(walk(model(kind)))
-            <= {kind, "Resize with mode cubic", forms.ROUNDED_LINEAR, forms.EVERY_STEP}
-        )
+        allowed = {kind, "Resize with mode cubic", forms.ROUNDED_LINEAR, forms.EVERY_STEP, "QuantizeLinear"}
+        if "computed" in kind or kind == forms.TILED:  # what is computed is not known
+            allowed |= {one for one in FORMS if one.startswith(kind.partition(" ")[0])}
+        assert kind in forms_of(walk(model(kind))) <= allowed
 
 
 def test_a_resize_that_makes_nothing_smaller_is_not_smoothed() -> None:
@@ -197,6 +342,10 @@ def test_a_runtime_heeds_a_setting_or_is_said_not_to(name: str) -> None:
     with Runtime(name) as runtime:
         found = {kind: outcome(runtime, kind) for kind in MODELS}
     said = {kind: _said(kind, quirks(name), runtime.release) for kind in MODELS}
+    for kind in MODELS:
+        if name == "mnn" and kind.startswith("QuantizeLinear"):  # its process dies, or gives other numbers
+            assert found.pop(kind) != "ok"
+            assert said.pop(kind) != "ok"
     assert said == found
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 _POLICY = "keep_aspect_ratio_policy"
 _Pairs = Set[tuple[str, int | str]]
 _RECURRENT: _Pairs = {("layout", 1), ("direction", "reverse")}
-_REDUCED: _Pairs = {("reduction", "add"), ("reduction", "mul")}
+_REDUCED: _Pairs = {("reduction", "add"), ("reduction", "max"), ("reduction", "min"), ("reduction", "mul")}
 _SAME: _Pairs = {("auto_pad", "SAME_LOWER"), ("auto_pad", "SAME_UPPER")}
 ATTRIBUTES: Mapping[str, _Pairs] = MappingProxyType({
     "ArgMax": {("select_last_index", 1)},
@@ -22,10 +22,13 @@ ATTRIBUTES: Mapping[str, _Pairs] = MappingProxyType({
     "ConvTranspose": _SAME,
     "DFT": {("onesided", 1)},
     "GRU": _RECURRENT,
+    "Gelu": {("approximate", "tanh")},
     "GridSample": {("mode", "bicubic"), ("mode", "cubic")},
+    "IsInf": {("detect_negative", 0), ("detect_positive", 0)},
     "LSTM": _RECURRENT,
     "MaxPool": {("auto_pad", "SAME_LOWER")},
     "Mod": {("fmod", 1)},
+    "Pad": {("mode", "wrap")},
     "RNN": _RECURRENT,
     "Resize": {("antialias", 1), ("exclude_outside", 1), ("mode", "cubic"), (_POLICY, "not_larger"),
                (_POLICY, "not_smaller"), ("coordinate_transformation_mode", "half_pixel_symmetric"),
@@ -41,14 +44,23 @@ POOLS = ("AveragePool", "MaxPool")
 SCALED = ("Resize-10", "Upsample-9")
 """Operators, by version, that map positions in the one way that older runtimes have."""
 
-ALWAYS = ("Round", "Shrink")
+ALWAYS = ("BitShift", "DynamicQuantizeLinear", "QuantizeLinear", "Round", "Shrink", "Softplus")
 """Operators that some runtime computes otherwise, whatever a node states."""
 
 WINDOW = "Attention with a window"
 PEEPHOLES = "LSTM with peepholes"
 EVERY_STEP = "GRU whose every step is read"
 EVEN = "LRN of an even size"
-NEGATIVE = "GatherElements of negative indices"
+NEGATIVE, NEGATIVE_ND = (f"{one} of negative indices" for one in ("GatherElements", "GatherND"))
+NEGATIVE_PADS = "Pad of negative pads"
+ODD, TO_16_BITS = (f"QuantizeLinear {one}" for one in ("with an odd zero point", "to 16 bits"))
+TIED = "TopK whose indices are read"
+DEFAULT_AXIS = "DFT along the default axis"
+TILED = "Tile of four axes or more by repeats that are not stored"
+ALPHA = "Celu with another alpha than 1"
+POWERS = "Pow to powers that are not one stored number"
+OTHER_POWERS, WHOLE_POWERS = (f"Pow of {one}" for one in ("two types", "integers"))
+TO_NARROW, TO_BYTES = "Cast of integers to a type that does not hold all of them", "Cast of floats to uint8"
 OTHER_AXIS = "OneHot along another axis than the last"
 OUTPUT_SHAPE = "ConvTranspose with output_shape"
 COUNTED = "AveragePool that counts what lies behind the padding"
@@ -92,14 +104,58 @@ def scaled(operator: str, mode: str) -> str:
     return f"{operator} with mode {mode}"
 
 
+REDUCTIONS = tuple(
+    f"Reduce{one}" for one in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+)
+"""Operators that are alike in how they take their axes."""
+
+
+def computed(operator: str, name: str) -> str:
+    """Return the form of an operator one of whose inputs is not stored in the model, as some runtimes want it.
+
+    >>> computed("Pad", "pads"), computed("ReduceMean", "axes")
+    ('Pad of computed pads', 'Reduction of computed axes')
+    """
+    return f"{'Reduction' if operator in REDUCTIONS else operator} of computed {name}"
+
+
+STORED: Mapping[str, Mapping[int, str]] = MappingProxyType(
+    {
+        "AffineGrid": {1: "size"},
+        "BatchNormalization": {1: "scale", 2: "B", 3: "input_mean", 4: "input_var"},
+        "CumSum": {1: "axis"},
+        "DFT": {2: "axis"},
+        "DequantizeLinear": {1: "x_scale", 2: "x_zero_point"},
+        "Expand": {1: "shape"},
+        "GRU": {3: "B"},
+        "OneHot": {1: "depth", 2: "values"},
+        "Pad": {1: "pads", 2: "constant_value"},
+        "QuantizeLinear": {1: "y_scale", 2: "y_zero_point"},
+        **{one: {1: "axes"} for one in REDUCTIONS},
+        "Reshape": {1: "shape"},
+        "Resize": {2: "scales", 3: "sizes"},
+        "STFT": {1: "frame_step", 2: "window", 3: "frame_length"},
+        "Slice": {1: "starts", 2: "ends", 3: "axes", 4: "steps"},
+        "Split": {1: "split"},
+        "Squeeze": {1: "axes"},
+        "Tile": {1: "repeats"},
+        "TopK": {1: "K"},
+        "Unsqueeze": {1: "axes"},
+        "Upsample": {1: "scales"},
+    }
+)
+"""Operator → the inputs, by number, that some runtime does not run unless they are stored."""
+
 FORMS = frozenset({
     *ALWAYS, WINDOW, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING,
-    ROUNDED_LINEAR, ROUNDED_CORNERS,
+    ROUNDED_LINEAR, ROUNDED_CORNERS, NEGATIVE_ND, NEGATIVE_PADS, ODD, TO_16_BITS, TIED,
+    DEFAULT_AXIS, TILED, ALPHA, POWERS, OTHER_POWERS, WHOLE_POWERS, TO_NARROW, TO_BYTES,
     *map(by_default, FLATTENING), *map(in_padding, POOLS), *map(with_dilations, POOLS),
     *(flattened(operator, version) for operator in FLATTENING for version in (1, 11)),
     *(recurrent(operator, one) for operator in RECURRENT
       for one in ("activations Relu", "clip", "other activations", "sequence_lens")),
     *(scaled(operator, mode) for operator in SCALED for mode in ("linear", "nearest")),
+    *(computed(operator, name) for operator, inputs in STORED.items() for name in inputs.values()),
     *(f"{operator} with {name} {value}" for operator, stated in ATTRIBUTES.items() for name, value in stated),
 })  # fmt: skip
 """All of them."""

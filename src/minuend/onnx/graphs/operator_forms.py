@@ -16,7 +16,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helpe
 
 from minuend.core.shapes import Dim
 from minuend.models import operator_forms as forms
-from minuend.models.operator_forms import ALWAYS, ATTRIBUTES, FLATTENING, POOLS, RECURRENT
+from minuend.models.operator_forms import ALWAYS, ATTRIBUTES, FLATTENING, POOLS, RECURRENT, STORED
 from minuend.onnx.documents.tensors import is_external
 from minuend.onnx.graphs.nesting import all_inputs
 from minuend.onnx.graphs.scope import MAIN, shape_of
@@ -31,6 +31,21 @@ _ACTIVATIONS = {"GRU": ("sigmoid", "tanh"), "LSTM": ("sigmoid", "tanh", "tanh"),
 _ALONG_ONE_AXIS = 13
 """The opset from which on Softmax and its like go along one axis."""
 
+_AXIS_AS_INPUT, _DFT_AXIS = 20, 2
+"""The version from which on DFT takes the axis as an input, by default the last but one; and which input that is."""
+
+_SCALE, _ZERO_POINT = 1, 2  # which of QuantizeLinear's inputs these are
+_OF_SHAPES = ("Shape", "Size")
+_16_BITS = (TensorProto.INT16, TensorProto.UINT16)
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
+_INTEGERS = {
+    getattr(TensorProto, f"{sign}INT{bits}"): np.iinfo(f"{sign}int{bits}".lower())
+    for sign in ("", "U")
+    for bits in (8, 16, 32, 64)
+}
+_NARROWED_WELL = ((TensorProto.INT64, TensorProto.INT32), (TensorProto.INT64, TensorProto.UINT32))
+"""Conversions between integers that wrap on every runtime."""
+
 
 def forms_of(scopes: Iterable[Scope]) -> frozenset[str]:
     """Return the forms of a model's nodes, in bodies and functions too.
@@ -44,13 +59,44 @@ def forms_of(scopes: Iterable[Scope]) -> frozenset[str]:
     >>> [sorted(forms_of(walk(parse_model(text.format(n))))) for n in (4, 1)]
     [['Softmax-11 over several axes'], []]
     """
+    makers = _Makers()
     return frozenset(
         form
         for scope in scopes
         for node in scope.nodes
         if node.op_type in _RULES and node.domain in MAIN
-        for form in _forms(_Stated(node, scope))
+        for form in _forms(_Stated(node, scope, makers))
     )
+
+
+class _Makers:
+    """What makes the values of scopes, each scope read once."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[int, Mapping[str, NodeProto | None]] = {}
+
+    def find(self, name: str, scope: Scope) -> NodeProto | None:
+        """The node that makes a value, where it is seen from a scope; one without inputs for what is stored.
+
+        ``None`` for what a graph or a body is given.
+        """
+        for one in scope.around():
+            own = self._nodes.get(id(one.proto))
+            if own is None:
+                own = self._nodes[id(one.proto)] = self._of(one)
+            if name in own:
+                return own[name]
+        return _STORED
+
+    @staticmethod
+    def _of(scope: Scope) -> Mapping[str, NodeProto | None]:
+        """A function's inputs are as if they were stored: a call may give such ones."""
+        given = dict.fromkeys(scope.inputs, None if isinstance(scope.proto, GraphProto) else _STORED)
+        stored = dict.fromkeys(scope.initializers(), _STORED)
+        return given | stored | {name: node for node in scope.nodes for name in node.output}
+
+
+_STORED = NodeProto()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +105,7 @@ class _Stated:
 
     node: NodeProto
     scope: Scope
+    makers: _Makers
 
     @functools.cached_property
     def version(self) -> int | None:
@@ -75,6 +122,10 @@ class _Stated:
         one = self.attribute(name)
         return one.i if one is not None and one.type == AttributeProto.INT else default
 
+    def real(self, name: str, default: float) -> float:
+        one = self.attribute(name)
+        return one.f if one is not None and one.type == AttributeProto.FLOAT else default
+
     def text(self, name: str, default: str) -> str:
         one = self.attribute(name)
         return one.s.decode("utf-8", "replace") if one is not None and one.type == AttributeProto.STRING else default
@@ -87,6 +138,29 @@ class _Stated:
     def shape(self, index: int) -> Sequence[Dim] | None:
         """The shape of an input, as far as it is known."""
         return shape_of(self.scope.protos.get(self.node.input[index])) if self.has(index) else None
+
+    def is_computed(self, index: int) -> bool:
+        """Whether the elements of an input depend on those that a graph is given; sizes of shapes do not.
+
+        Of a function's inputs nothing is said: a call may give stored ones.
+        """
+        names, seen = [self.node.input[index]] if self.has(index) else [], set[str]()
+        while names:
+            name = names.pop()
+            if not name or name in seen:
+                continue
+            seen.add(name)
+            made = self.makers.find(name, self.scope)
+            if made is None:
+                return True
+            if made.op_type not in _OF_SHAPES:
+                names += all_inputs(made)
+        return False
+
+    def dtype(self, index: int) -> int:
+        """The element type of an input, as ONNX numbers them; 0 where it is not known."""
+        proto = self.scope.protos.get(self.node.input[index]) if self.has(index) else None
+        return proto.tensor_type.elem_type if proto is not None else TensorProto.UNDEFINED
 
     def constant(self, index: int) -> np.ndarray | None:
         """The elements of an input that is stored in the graph, or in one around it; ``None`` where there is none."""
@@ -102,8 +176,15 @@ class _Stated:
         return None
 
 
+_READ = (
+    TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.INT16, TensorProto.UINT16, TensorProto.INT8,
+    TensorProto.UINT8,
+)  # fmt: skip
+"""Element types of what is stored to say how an operator works: indices, sizes, scales, zero points."""
+
+
 def _array(tensor: TensorProto) -> np.ndarray | None:
-    if is_external(tensor) or tensor.data_type not in (TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32):
+    if is_external(tensor) or tensor.data_type not in _READ:
         return None
     try:
         return numpy_helper.to_array(tensor)
@@ -116,6 +197,9 @@ def _forms(stated: _Stated) -> Iterator[str]:
     if operator in ALWAYS:
         yield operator
     yield from _RULES[operator](stated)
+    for index, name in STORED.get(operator, {}).items():
+        if stated.is_computed(index):
+            yield forms.computed(operator, name)
     values = {(one.name, _value(one)) for one in stated.node.attribute}
     for name, value in ATTRIBUTES.get(operator, frozenset()) & values:
         if _matters(stated, name):
@@ -247,9 +331,75 @@ def _local_normalisation(stated: _Stated) -> Iterator[str]:
 
 
 def _gather_elements(stated: _Stated) -> Iterator[str]:
-    indices = stated.constant(1)
-    if indices is not None and bool((indices < 0).any()):
+    if _has_negative(stated, 1):
         yield forms.NEGATIVE
+
+
+def _gather_nd(stated: _Stated) -> Iterator[str]:
+    if _has_negative(stated, 1):
+        yield forms.NEGATIVE_ND
+
+
+def _pad(stated: _Stated) -> Iterator[str]:
+    if _has_negative(stated, 1) or min(getattr(stated.attribute("pads"), "ints", ()), default=0) < 0:
+        yield forms.NEGATIVE_PADS
+
+
+def _has_negative(stated: _Stated, index: int) -> bool:
+    """Whether a stored input has a number below 0; of one that is not stored nothing is said."""
+    numbers = stated.constant(index)
+    return numbers is not None and bool((numbers < 0).any())
+
+
+def _quantise(stated: _Stated) -> Iterator[str]:
+    """By the standard ``x / y_scale`` is rounded, then the zero point added. Added first, an odd one moves each tie."""
+    zero = stated.constant(_ZERO_POINT)
+    if zero is not None and bool((zero % 2 != 0).any()) and not stated.is_computed(_SCALE):
+        yield forms.ODD
+    if stated.dtype(_ZERO_POINT) in _16_BITS or stated.number("output_dtype", TensorProto.UNDEFINED) in _16_BITS:
+        yield forms.TO_16_BITS
+
+
+def _top_k(stated: _Stated) -> Iterator[str]:
+    if _is_read(stated, 1):
+        yield forms.TIED
+
+
+def _fourier(stated: _Stated) -> Iterator[str]:
+    shape = stated.shape(0)
+    if (stated.version or 0) >= _AXIS_AS_INPUT and not stated.has(_DFT_AXIS) and (shape is None or len(shape) != 3):
+        yield forms.DEFAULT_AXIS
+
+
+def _tile(stated: _Stated) -> Iterator[str]:
+    shape = stated.shape(0)
+    if stated.constant(1) is None and (shape is None or len(shape) >= 4):
+        yield forms.TILED
+
+
+def _celu(stated: _Stated) -> Iterator[str]:
+    if stated.real("alpha", 1) != 1:
+        yield forms.ALPHA
+
+
+def _power(stated: _Stated) -> Iterator[str]:
+    powers, (base, power) = stated.constant(1), (stated.dtype(0), stated.dtype(1))
+    if powers is None or powers.size != 1:
+        yield forms.POWERS
+    if base and power and base != power:
+        yield forms.OTHER_POWERS
+    elif base in _INTEGERS:
+        yield forms.WHOLE_POWERS
+
+
+def _cast(stated: _Stated) -> Iterator[str]:
+    to, of = stated.number("to", TensorProto.UNDEFINED), stated.dtype(0)
+    if of in _FLOATS and to == TensorProto.UINT8:
+        yield forms.TO_BYTES
+    if of in _INTEGERS and to in _INTEGERS and of != to:
+        whole, part = _INTEGERS[of], _INTEGERS[to]
+        if (whole.min < part.min or whole.max > part.max) and (of, to) not in _NARROWED_WELL:
+            yield forms.TO_NARROW
 
 
 def _one_hot(stated: _Stated) -> Iterator[str]:
@@ -277,15 +427,24 @@ def _attributes_alone(_: _Stated) -> Iterator[str]:
 
 _Rule = Callable[[_Stated], Iterator[str]]
 _RULES: Mapping[str, _Rule] = MappingProxyType({
-    **dict.fromkeys((*ALWAYS, *ATTRIBUTES), _attributes_alone),
+    **dict.fromkeys((*ALWAYS, *ATTRIBUTES, *STORED), _attributes_alone),
     **dict.fromkeys(FLATTENING, _along_axes),
     **dict.fromkeys(POOLS, _pool),
     **dict.fromkeys(RECURRENT, _recurrent),
     **dict.fromkeys(("Resize", "Upsample"), _resize),
     "Attention": _attention,
+    "Cast": _cast,
+    "Celu": _celu,
     "ConvTranspose": _transposed_convolution,
+    "DFT": _fourier,
     "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
     "LRN": _local_normalisation,
     "OneHot": _one_hot,
+    "Pad": _pad,
+    "Pow": _power,
+    "QuantizeLinear": _quantise,
+    "Tile": _tile,
+    "TopK": _top_k,
 })  # fmt: skip
 """Operator → the forms of its nodes, but for those of attributes alone."""

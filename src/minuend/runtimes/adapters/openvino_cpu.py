@@ -157,19 +157,26 @@ STRICT = {
 """Rules that models break, and ways to store constants that it does not read: the verdict, and why. uint32 in
 uint64_data: 2024.3.0 reads it, 2025.4.1 and 2026.4.1 take 1, 2 for 1, 0, and 2025.4.1 refuses it in a Constant. Sums of
 float64: 2024.6.0 refuses the model (AddAddFusion: cannot constant fold), 2025.4.1 and 2026.4.1 load it for ever."""
+_STORED = {"STFT": "frame_step frame_length", "Slice": "axes", "Unsqueeze": "axes"}
+"""Operator → inputs that have to be stored in the model: it runs none that are computed."""
 LACKED = frozenset({
     "Bernoulli", "BitCast", "CausalConvWithState", "CumProd", "DeformConv", "Det", "GRU", "ImageDecoder", "LSTM",
     "LinearAttention", "MaxUnpool", "MelWeightMatrix", "OptionalGetElement", "OptionalHasElement", "RNN", "SwiGLU",
     "TensorScatter", "TfIdfVectorizer", "ai.onnx.ml.ArrayFeatureExtractor", "ai.onnx.ml.Binarizer",
     "ai.onnx.ml.TreeEnsemble", "GRU with other activations", "LSTM with other activations",
     "RNN with other activations", "GridSample with mode cubic", "Resize of axes that do not ascend",
+    "Pad with mode wrap",
+    *(f"{operator} of computed {name}" for operator, names in _STORED.items() for name in names.split()),
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({
     "AveragePool whose last window begins in the padding", "MaxPool whose last window begins in the padding",
     "AveragePool that counts what lies behind the padding", "AveragePool with dilations",
     "GatherElements of negative indices", "LRN of an even size", "LSTM with peepholes", "RoiAlign with mode max",
-    "Attention with a window",
+    "Attention with a window", "Pad of computed constant_value", "QuantizeLinear of computed y_zero_point", "BitShift",
+    "DynamicQuantizeLinear", "QuantizeLinear with an odd zero point",
+    "QuantizeLinear to 16 bits", "TopK whose indices are read", "DFT along the default axis",
+    "Tile of four axes or more by repeats that are not stored",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for; below 2025.0 it refuses peepholes."""
 CONTRIB = ("org.openvinotoolkit.", *(f"com.microsoft.{name}" for name in (
@@ -182,7 +189,7 @@ CONTRIB = ("org.openvinotoolkit.", *(f"com.microsoft.{name}" for name in (
 )))  # fmt: skip
 """Operators of others than ONNX that it has a conversion for, in 2026.4.1; older releases were not queried."""
 STRICT_SINCE = {
-    "input in 16 bits": (2026, 1),
+    **dict.fromkeys(("input in 16 bits", "QuantizeLinear to 16 bits"), (2026, 1)),
     **{f"{operator} of axes as an attribute": release for operator, release in _ATTRIBUTE_SINCE.items()},
 }
 """The release from which on it does not take that. It takes quantisations to 16 bits away, and nothing is left then."""

@@ -46,6 +46,11 @@ STRICT = {
 }
 """Ways to store constants that it does not read: the verdict, and why."""
 
+_STORED = {
+    "AffineGrid": "size", "CumSum": "axis", "OneHot": "depth values", "Pad": "pads constant_value", "Reduction": "axes",
+    "Reshape": "shape", "Resize": "scales sizes", "Split": "split", "TopK": "K",
+}  # fmt: skip
+"""Operator → inputs that have to be stored in the model: it runs none that are computed."""
 LACKED = frozenset({
     "Attention", "Bernoulli", "BitCast", "BlackmanWindow", "CausalConvWithState", "Celu", "CenterCropPad", "Col2Im",
     "ConvInteger", "CumProd", "DFT", "DeformConv", "Det", "GRU", "HammingWindow", "HannWindow", "ImageDecoder", "LSTM",
@@ -53,12 +58,15 @@ LACKED = frozenset({
     "QLinearMatMul", "RNN", "ReverseSequence", "RotaryEmbedding", "STFT", "Scan", "SoftmaxCrossEntropyLoss", "SwiGLU",
     "Swish", "TensorScatter", "TfIdfVectorizer", "ai.onnx.ml.ArrayFeatureExtractor", "ai.onnx.ml.Binarizer",
     "ai.onnx.ml.TreeEnsemble", "LRN of an even size", "Resize of axes that do not ascend", "Resize-10 with mode linear",
-    "Resize-10 with mode nearest", "Upsample-9 with mode linear", "Upsample-9 with mode nearest",
+    "Resize-10 with mode nearest", "Upsample-9 with mode linear", "Upsample-9 with mode nearest", "Pow of two types",
+    "Pow of integers",
+    *(f"{operator} of computed {name}" for operator, names in _STORED.items() for name in names.split()),
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({
     "ConvTranspose with output_shape", "OneHot along another axis than the last",
-    "Resize to rounded sizes with mode linear", "RoiAlign with mode max",
+    "Resize to rounded sizes with mode linear", "RoiAlign with mode max", "IsInf with detect_negative 0",
+    "IsInf with detect_positive 0",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for."""
 
