@@ -173,3 +173,59 @@ def test_a_function_of_the_model_is_no_operator_of_others() -> None:
         <domain: "my", opset_import: ["" : 17]> Twice (a) => (b) { b = Add(a, a) }"""
     )
     assert mn.check(given, "onnxruntime-cpu").findings[0].verdict == "ok"
+
+
+COMPUTED = {
+    "given": ("g (float[4] x, int64[1] s) => (y) { y = Reshape(x, s) }", True),
+    "stored": ("g (float[4] x) => (y) <int64[1] s = {4}> { y = Reshape(x, s) }", False),
+    "stored, and an input": ("g (float[4] x, int64[1] s) => (y) <int64[1] s = {4}> { y = Reshape(x, s) }", False),
+    "of numbers": ("g (float[1] x) => (y) { s = Cast<to = 7>(x) y = Reshape(x, s) }", True),
+    "of sizes": ("g (float[N] x) => (y) { s = Shape(x) y = Reshape(x, s) }", False),
+    "of sizes and numbers": (
+        "g (float[4] x, int64[1] k) => (y) { n = Shape(x) s = Mul(n, k) y = Reshape(x, s) }",
+        True,
+    ),
+    "of a constant": ("g (float[4] x) => (y) { c = Constant<value_ints = [4]>() s = Abs(c) y = Reshape(x, s) }", False),
+    "in a body": (
+        """g (float[4] x, bool b, int64[1] k) => (y) { s = Neg(k) y = If (b) <
+            then_branch = t () => (a) { a = Reshape(x, s) }, else_branch = e () => (a) { a = Relu(x) }> }""",
+        True,
+    ),
+    "a turn's number": (
+        """g (float[1] x, int64 n, bool b) => (y) { y = Loop (n, b, x) <
+            body = t (int64 i, bool go, float[1] a) => (bool on, float[] z) {
+                on = Identity(go) z = Reshape(a, i) }> }""",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), COMPUTED.values(), ids=COMPUTED)
+def test_what_depends_on_given_elements_is_computed(text: str, found: bool) -> None:
+    assert (forms.computed("Reshape", "shape") in forms_of(walk(parsed(text)))) is found
+
+
+def test_nothing_is_said_of_a_functions_inputs() -> None:
+    head = '<ir_version: 9, opset_import: ["" : 19, "d" : 1]> g (float[4] x) => (y)'
+    text = (
+        head
+        + """ <int64[1] s = {4}> { y = d.f(x, s) }
+        <domain: "d", opset_import: ["" : 19]> f (x, s) => (y) { y = Reshape(x, s) }"""
+    )
+    assert not forms_of(walk(parser.parse_model(text)))
+
+
+@pytest.mark.parametrize(("zero", "found"), [(3, True), (4, False), (0, False), (255, True)])
+def test_an_odd_zero_point_moves_each_tie_on_openvino(zero: int, found: bool) -> None:
+    text = f"""g (float[4] a, float[4] b) => (uint8[4] y) <float s = {{1}}, uint8 z = {{{zero}}}> {{
+        d = Sub(a, b) y = QuantizeLinear(d, s, z) }}"""
+    (finding,) = mn.check(parsed(text), "openvino-cpu", hint="f32").findings
+    assert (finding.verdict == "different-numbers") is found
+
+
+def test_what_a_runtime_wants_stored_is_refused_where_it_is_computed() -> None:
+    text = "g (float[4] a, float[4] b, int64[1] s) => (float[N] y) { d = Sub(a, b) y = Reshape(d, s) }"
+    (finding,) = mn.check(parsed(text), "tract").findings
+    assert (finding.verdict, "Reshape of computed shape" in finding.reason) == ("not-implemented", True)
+    (finding,) = mn.check(parsed(text), "onnxruntime-cpu").findings
+    assert finding.verdict == "ok"

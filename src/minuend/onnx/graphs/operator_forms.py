@@ -59,44 +59,39 @@ def forms_of(scopes: Iterable[Scope]) -> frozenset[str]:
     >>> [sorted(forms_of(walk(parse_model(text.format(n))))) for n in (4, 1)]
     [['Softmax-11 over several axes'], []]
     """
-    makers = _Makers()
+    computed = _Computed()
     return frozenset(
         form
         for scope in scopes
         for node in scope.nodes
         if node.op_type in _RULES and node.domain in MAIN
-        for form in _forms(_Stated(node, scope, makers))
+        for form in _forms(_Stated(node, scope, computed))
     )
 
 
-class _Makers:
-    """What makes the values of scopes, each scope read once."""
+class _Computed:
+    """Which values of scopes depend on the elements that a graph is given; sizes of shapes do not."""
 
     def __init__(self) -> None:
-        self._nodes: dict[int, Mapping[str, NodeProto | None]] = {}
+        self._found: dict[int, dict[str, bool]] = {}
+        self._protos: list[object] = []  # kept, so that no other one has its number
 
-    def find(self, name: str, scope: Scope) -> NodeProto | None:
-        """The node that makes a value, where it is seen from a scope; one without inputs for what is stored.
+    def is_computed(self, name: str, scope: Scope) -> bool:
+        """Whether a value that is seen from a scope depends on what is given; one that nothing makes does not."""
+        return next((found[name] for found in map(self._of, scope.around()) if name in found), False)
 
-        ``None`` for what a graph or a body is given.
-        """
-        for one in scope.around():
-            own = self._nodes.get(id(one.proto))
-            if own is None:
-                own = self._nodes[id(one.proto)] = self._of(one)
-            if name in own:
-                return own[name]
-        return _STORED
-
-    @staticmethod
-    def _of(scope: Scope) -> Mapping[str, NodeProto | None]:
-        """A function's inputs are as if they were stored: a call may give such ones."""
-        given = dict.fromkeys(scope.inputs, None if isinstance(scope.proto, GraphProto) else _STORED)
-        stored = dict.fromkeys(scope.initializers(), _STORED)
-        return given | stored | {name: node for node in scope.nodes for name in node.output}
-
-
-_STORED = NodeProto()
+    def _of(self, scope: Scope) -> dict[str, bool]:
+        """The values of one scope, each after those that it is made of. Of a function's inputs nothing is said."""
+        found = self._found.get(id(scope.proto))
+        if found is None:
+            self._protos.append(scope.proto)
+            found = self._found[id(scope.proto)] = dict.fromkeys(scope.inputs, isinstance(scope.proto, GraphProto))
+            found |= dict.fromkeys(scope.initializers(), False)
+            for node in scope.nodes:
+                of_sizes = node.op_type in _OF_SHAPES
+                depends = not of_sizes and any(self.is_computed(one, scope) for one in all_inputs(node) if one)
+                found |= dict.fromkeys(node.output, depends)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +100,7 @@ class _Stated:
 
     node: NodeProto
     scope: Scope
-    makers: _Makers
+    computed: _Computed
 
     @functools.cached_property
     def version(self) -> int | None:
@@ -140,22 +135,8 @@ class _Stated:
         return shape_of(self.scope.protos.get(self.node.input[index])) if self.has(index) else None
 
     def is_computed(self, index: int) -> bool:
-        """Whether the elements of an input depend on those that a graph is given; sizes of shapes do not.
-
-        Of a function's inputs nothing is said: a call may give stored ones.
-        """
-        names, seen = [self.node.input[index]] if self.has(index) else [], set[str]()
-        while names:
-            name = names.pop()
-            if not name or name in seen:
-                continue
-            seen.add(name)
-            made = self.makers.find(name, self.scope)
-            if made is None:
-                return True
-            if made.op_type not in _OF_SHAPES:
-                names += all_inputs(made)
-        return False
+        """Whether the elements of an input depend on those that a graph is given."""
+        return self.has(index) and self.computed.is_computed(self.node.input[index], self.scope)
 
     def dtype(self, index: int) -> int:
         """The element type of an input, as ONNX numbers them; 0 where it is not known."""
