@@ -38,6 +38,8 @@ ACTIVATIONS = {
 RELU = {"GRU": '"Sigmoid", "Relu"', "LSTM": '"Sigmoid", "Relu", "Tanh"', "RNN": '"Relu"'}
 REDUCED = ("add", "max", "min", "mul")
 QUANTISED = "g (float[88] x) => ({0}[88] y) <float s = {{{1}}}, {0} z = {{{2}}}> {{ y = QuantizeLinear(x, s, z) }}"
+SUPPRESSED = """g (float[1,6,4] boxes, float[1,1,6] scores{}) => (int64[n,3] y) <int64[1] most = {{3}}> {{
+    y = NonMaxSuppression(boxes, scores, most{}) }}"""
 Stored = tuple[str, str, np.ndarray]
 COMPUTED: dict[str, tuple[str, str, list[Stored], str]] = {
     "AffineGrid": ("float[1,2,3] x", "float[1,2,3,2] y", [("size", "int64[4]", np.array([1, 1, 2, 3]))], "x, size"),
@@ -61,6 +63,12 @@ COMPUTED: dict[str, tuple[str, str, list[Stored], str]] = {
         "float[2,1,3,5] y",
         [("B", "float[1,30]", np.linspace(-1, 1, 30, dtype=np.float32)[None])],
         "x, w, r, B",
+    ),
+    "NonMaxSuppression": (
+        "float[1,6,4] boxes, float[1,1,6] scores, float[1] iou",
+        "int64[n,3] y",
+        [("max_output_boxes_per_class", "int64[1]", np.array([3]))],
+        "boxes, scores, max_output_boxes_per_class, iou",
     ),
     "OneHot": (
         "int64[3] t",
@@ -160,6 +168,14 @@ MODELS = {
         y = Pad<mode = "edge">(x, pads) }""",
     forms.NEGATIVE_ND: """g (float[2,3,2] x) => (float[2] y) <int64[2,3] places = {1, 2, 0, 0, -1, 1}> {
         y = GatherND(x, places) }""",
+    forms.OTHER_SHAPE: """g (float[3,4] x, int64[2,2] e) => (float[2,2] y) {
+        y = GatherElements<axis = 1>(x, e) }""",
+    forms.BROADCAST: "g (float[4,4,4] x, float[1,4,1] k) => (float[4,4,4] y) { y = LayerNormalization(x, k) }",
+    forms.NO_THRESHOLD: SUPPRESSED.format("", ""),
+    forms.SAMPLED: """g (float[1,1,10,10] x, float[3,4] rois, int64[3] batch) => (float[3,1,5,5] y) {
+        y = RoiAlign<output_height = 5, output_width = 5>(x, rois, batch) }""",
+    forms.OLD_ALIGNED: """g (float[1,1,10,10] x, float[3,4] rois, int64[3] batch) => (float[3,1,5,5] y) {
+        y = RoiAlign<output_height = 5, output_width = 5, sampling_ratio = 2>(x, rois, batch) }""",
     forms.TIED: "g (float[3,40] levels) => (int64[3,12] y) <int64[1] K = {12}> { v, y = TopK(levels, K) }",
     forms.DEFAULT_AXIS: "g (float[2,8,5,1] x) => (float[2,8,5,2] y) { y = DFT(x) }",
     forms.TILED: "g (float[2,3,4,2] x, int64[4] repeats) => (float[2,6,8,4] y) { y = Tile(x, repeats) }",
@@ -245,6 +261,7 @@ MODELS = {
 OPSETS = {
     "AffineGrid": 20, "Attention": 25, "DFT along": 20, "DFT of": 20, "DFT": 17, "Gelu": 20,
     "GridSample with mode bicubic": 17, "GridSample with mode cubic": 20, "QuantizeLinear to 16": 21, "Resize-10": 10,
+    "RoiAlign-10": 10,
     "Upsample of": 9, "Upsample-9": 9,
 }  # fmt: skip
 """Of models that are not of opset 19."""
@@ -255,6 +272,10 @@ GIVEN = {
     "bits": np.array([3, 200, 255, 7], np.uint8), "by": np.array([7, 1, 2, 0], np.uint8),
     "codes": np.array([0, 3, 200, 255], np.uint8), "whole": np.array([-2, 3, 400, 0], np.int32),
     "levels": np.random.default_rng(3).integers(0, 4, (3, 40)).astype(np.float32), "repeats": np.array([1, 2, 2, 2]),
+    "boxes": np.array([[[0, at, 1, at + 1] for at in (0, 0.1, -0.1, 10, 10.1, 100)]], np.float32),
+    "scores": np.array([[[0.9, 0.75, 0.6, 0.95, 0.5, 0.3]]], np.float32), "batch": np.array([0, 0, 0]),
+    "iou": np.array([0.5], np.float32), "least": np.array([0], np.float32),
+    "rois": np.array([[0, 0, 9, 9], [0, 5, 4, 9], [5, 5, 9, 9]], np.float32),
     "grid": np.tanh(np.arange(18, dtype=np.float32).reshape(1, 3, 3, 2) - 9),
 }  # fmt: skip
 HALVES = np.concatenate([np.arange(-80, 1), [34.5, 142.5, 801, 801.0002, 100001, 100003, 100005]]).astype("f4") / 2
@@ -316,7 +337,14 @@ def outcome(runtime: Runtime, kind: str) -> str:
 def test_every_kind_has_a_model() -> None:
     assert MODELS.keys() == FORMS - {kind for kind in FORMS if "several axes" in kind}
     for kind in MODELS:
-        allowed = {kind, "Resize with mode cubic", forms.ROUNDED_LINEAR, forms.EVERY_STEP, "QuantizeLinear"}
+        allowed = {
+            kind,
+            "Resize with mode cubic",
+            forms.ROUNDED_LINEAR,
+            forms.EVERY_STEP,
+            "QuantizeLinear",
+            "NonMaxSuppression",
+        }
         if "computed" in kind or kind == forms.TILED:  # what is computed is not known
             allowed |= {one for one in FORMS if one.startswith(kind.partition(" ")[0])}
         assert kind in forms_of(walk(model(kind))) <= allowed

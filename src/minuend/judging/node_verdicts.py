@@ -112,6 +112,11 @@ def _judged(occurrence: Occurrence, target: Target, unread: Reason | None, hint:
         return _finding(occurrence, target, "not-implemented", unread)
     if (not_taken := _not_taken(occurrence, target)) is not None:
         return not_taken
+    return _with_others(_of_node(occurrence, node, target, measured, hint), occurrence, target)
+
+
+def _of_node(occurrence: Occurrence, node: Node, target: Target, measured: Target, hint: str) -> Finding:
+    """Return the finding of a node by itself and by what is adjacent to it."""
     if (statement := quirks(target.runtime).open_dims) and _has_sizes_that_may_differ(node):
         return _beyond_measured(occurrence, target, "different-numbers", OpenSizesMeet(statement))
     occurrence = as_opened(occurrence, target)
@@ -131,10 +136,18 @@ def _not_taken(occurrence: Occurrence, target: Target) -> Finding | None:
     known = quirks(target.runtime)
     if form := known.lacks(occurrence.violations, target.release):
         return _finding(occurrence, target, "not-implemented", OperatorNotRead(target.runtime, form))
-    if form := known.differs(occurrence.violations, target.release):
-        differs = OperatorComputedOtherwise(target.runtime, form)
-        return _beyond_measured(occurrence, target, "different-numbers", differs)
     return None
+
+
+def _with_others(found: Finding, occurrence: Occurrence, target: Target) -> Finding:
+    """Return the finding where a runtime computes another operator of the model otherwise; a node's own has numbers."""
+    form = quirks(target.runtime).differs(occurrence.violations, target.release)
+    if not form:
+        return found
+    differs = OperatorComputedOtherwise(target.runtime, form)
+    if (found.verdict, found.severity) == ("different-numbers", "numbers"):
+        return replace(found, reasons=(*found.reasons, differs))
+    return _beyond_measured(occurrence, target, "different-numbers", differs)
 
 
 def _beyond_measured(occurrence: Occurrence, target: Target, verdict: str, reason: Reason) -> Finding:

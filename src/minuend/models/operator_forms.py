@@ -55,6 +55,10 @@ NEGATIVE, NEGATIVE_ND = (f"{one} of negative indices" for one in ("GatherElement
 NEGATIVE_PADS = "Pad of negative pads"
 ODD, TO_16_BITS = (f"QuantizeLinear {one}" for one in ("with an odd zero point", "to 16 bits"))
 TIED = "TopK whose indices are read"
+OTHER_SHAPE = "GatherElements of indices of another shape"
+BROADCAST = "LayerNormalization with a scale or bias that is broadcast"
+NO_THRESHOLD = "NonMaxSuppression without iou_threshold"
+SAMPLED, OLD_ALIGNED = "RoiAlign without sampling_ratio", "RoiAlign-10"
 DEFAULT_AXIS = "DFT along the default axis"
 TILED = "Tile of four axes or more by repeats that are not stored"
 ALPHA = "Celu with another alpha than 1"
@@ -128,6 +132,7 @@ STORED: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "DequantizeLinear": {1: "x_scale", 2: "x_zero_point"},
         "Expand": {1: "shape"},
         "GRU": {3: "B"},
+        "NonMaxSuppression": {2: "max_output_boxes_per_class"},
         "OneHot": {1: "depth", 2: "values"},
         "Pad": {1: "pads", 2: "constant_value"},
         "QuantizeLinear": {1: "y_scale", 2: "y_zero_point"},
@@ -149,7 +154,8 @@ STORED: Mapping[str, Mapping[int, str]] = MappingProxyType(
 FORMS = frozenset({
     *ALWAYS, WINDOW, PEEPHOLES, EVERY_STEP, EVEN, NEGATIVE, OTHER_AXIS, OUTPUT_SHAPE, COUNTED, DESCENDING,
     ROUNDED_LINEAR, ROUNDED_CORNERS, NEGATIVE_ND, NEGATIVE_PADS, ODD, TO_16_BITS, TIED,
-    DEFAULT_AXIS, TILED, ALPHA, POWERS, OTHER_POWERS, WHOLE_POWERS, TO_NARROW, TO_BYTES,
+    OTHER_SHAPE, BROADCAST, NO_THRESHOLD, SAMPLED, OLD_ALIGNED, DEFAULT_AXIS, TILED, ALPHA, POWERS, OTHER_POWERS,
+    WHOLE_POWERS, TO_NARROW, TO_BYTES,
     *map(by_default, FLATTENING), *map(in_padding, POOLS), *map(with_dilations, POOLS),
     *(flattened(operator, version) for operator in FLATTENING for version in (1, 11)),
     *(recurrent(operator, one) for operator in RECURRENT

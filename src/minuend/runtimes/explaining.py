@@ -121,6 +121,8 @@ def explained(found: Sequence[Finding], language: Language, command: Command = C
     """Return what differs, why, and what to do, of findings of one cause that are not ok."""
     shown = next((one for one in found if one.witness is not None), found[0])
     because_of = why(found, language)
+    if besides := _besides(shown):
+        because_of = rendering.several([because_of, rendering.cause(besides, language)], language)
     if contradiction := _contradiction(found):
         contradicted = language.tr(
             "a run contradicts this: all {elements} elements were as expected with these operands",
@@ -128,6 +130,13 @@ def explained(found: Sequence[Finding], language: Language, command: Command = C
         )
         because_of = rendering.several([because_of, contradicted], language)
     return Explanation(what(shown, language), because_of, tuple(todo(shown, language, command)))
+
+
+def _besides(finding: Finding) -> because.OperatorComputedOtherwise | None:
+    """The operator of the model that is computed otherwise too, where the node's own numbers differ already."""
+    decided = deciding(finding.reasons)
+    others = (one for one in finding.reasons if one is not decided)
+    return next((one for one in others if isinstance(one, because.OperatorComputedOtherwise)), None)
 
 
 def _contradiction(found: Sequence[Finding]) -> because.RunContradicts | None:

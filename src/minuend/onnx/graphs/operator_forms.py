@@ -35,6 +35,7 @@ _AXIS_AS_INPUT, _DFT_AXIS = 20, 2
 """The version from which on DFT takes the axis as an input, by default the last but one; and which input that is."""
 
 _SCALE, _ZERO_POINT = 1, 2  # which of QuantizeLinear's inputs these are
+_IOU_THRESHOLD = 3  # which of NonMaxSuppression's inputs this is
 _OF_SHAPES = ("Shape", "Size")
 _16_BITS = (TensorProto.INT16, TensorProto.UINT16)
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16)
@@ -314,6 +315,12 @@ def _local_normalisation(stated: _Stated) -> Iterator[str]:
 def _gather_elements(stated: _Stated) -> Iterator[str]:
     if _has_negative(stated, 1):
         yield forms.NEGATIVE
+    shape, own = stated.shape(0), stated.shape(1)
+    if shape is None or own is None or len(shape) != len(own):
+        return
+    axis = stated.number("axis", 0) % max(len(shape), 1)
+    if any(one != other for i, (one, other) in enumerate(zip(shape, own, strict=True)) if i != axis):
+        yield forms.OTHER_SHAPE
 
 
 def _gather_nd(stated: _Stated) -> Iterator[str]:
@@ -350,6 +357,25 @@ def _fourier(stated: _Stated) -> Iterator[str]:
     shape = stated.shape(0)
     if (stated.version or 0) >= _AXIS_AS_INPUT and not stated.has(_DFT_AXIS) and (shape is None or len(shape) != 3):
         yield forms.DEFAULT_AXIS
+
+
+def _layer_normalisation(stated: _Stated) -> Iterator[str]:
+    shape = stated.shape(0)
+    parameters = [one for one in map(stated.shape, (1, 2)) if one is not None]
+    if shape is not None and any(tuple(one) != tuple(shape[stated.number("axis", -1) :]) for one in parameters):
+        yield forms.BROADCAST
+
+
+def _suppression(stated: _Stated) -> Iterator[str]:
+    if not stated.has(_IOU_THRESHOLD):
+        yield forms.NO_THRESHOLD
+
+
+def _roi_align(stated: _Stated) -> Iterator[str]:
+    if stated.number("sampling_ratio", 0) == 0:
+        yield forms.SAMPLED
+    if stated.version == 10:  # half a pixel was not subtracted then
+        yield forms.OLD_ALIGNED
 
 
 def _tile(stated: _Stated) -> Iterator[str]:
@@ -421,10 +447,13 @@ _RULES: Mapping[str, _Rule] = MappingProxyType({
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
     "LRN": _local_normalisation,
+    "LayerNormalization": _layer_normalisation,
+    "NonMaxSuppression": _suppression,
     "OneHot": _one_hot,
     "Pad": _pad,
     "Pow": _power,
     "QuantizeLinear": _quantise,
+    "RoiAlign": _roi_align,
     "Tile": _tile,
     "TopK": _top_k,
 })  # fmt: skip

@@ -125,6 +125,7 @@ DEVIATING = frozenset({
     "ScatterElements with reduction max", "ScatterElements with reduction min", "ScatterND with reduction max",
     "ScatterND with reduction min", "DequantizeLinear of computed x_scale", "DequantizeLinear of computed x_zero_point",
     "OneHot of computed depth", "OneHot of computed values", "Reduction of computed axes",
+    "RoiAlign-10",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for."""
 

@@ -60,6 +60,7 @@ LACKED = frozenset({
     "Resize-10 with mode linear", "Resize-10 with mode nearest", "Upsample-9 with mode linear",
     "Upsample-9 with mode nearest",
     "Pad of negative pads",
+    "GatherElements of indices of another shape", "NonMaxSuppression without iou_threshold",
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({
@@ -67,6 +68,7 @@ DEVIATING = frozenset({
     "LSTM with clip", "LSTM with other activations", "LSTM with activations Relu", "LSTM with sequence_lens",
     "RNN with clip", "RNN with sequence_lens", "ConvTranspose with auto_pad SAME_LOWER",
     "ConvTranspose with auto_pad SAME_UPPER", "Resize to rounded sizes with align_corners",
+    "RoiAlign-10",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for."""
 

@@ -88,6 +88,7 @@ LACKED = frozenset({
     "LSTM with other activations", "LSTM with sequence_lens", "LRN of an even size",
     "Resize of axes that do not ascend", "Upsample-9 with mode linear", "Split of computed split",
     "QuantizeLinear to 16 bits",
+    "GatherElements of indices of another shape", "LayerNormalization with a scale or bias that is broadcast",
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({

@@ -167,6 +167,7 @@ LACKED = frozenset({
     "RNN with other activations", "GridSample with mode cubic", "Resize of axes that do not ascend",
     "Pad with mode wrap",
     *(f"{operator} of computed {name}" for operator, names in _STORED.items() for name in names.split()),
+    "GatherElements of indices of another shape",
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({
@@ -177,6 +178,8 @@ DEVIATING = frozenset({
     "DynamicQuantizeLinear", "QuantizeLinear with an odd zero point",
     "QuantizeLinear to 16 bits", "TopK whose indices are read", "DFT along the default axis",
     "Tile of four axes or more by repeats that are not stored",
+    "LayerNormalization with a scale or bias that is broadcast", "NonMaxSuppression without iou_threshold",
+    "RoiAlign without sampling_ratio",
 })  # fmt: skip
 """Forms of operators that it gives other numbers for; below 2025.0 it refuses peepholes."""
 CONTRIB = ("org.openvinotoolkit.", *(f"com.microsoft.{name}" for name in (
