@@ -57,6 +57,8 @@ def _makes_one_of_zeros(flow: Flow, operator: str, inputs: Sequence[str], output
     others = [one for one in inputs if one != name]
     if operator not in ("Add", "Sub", "Pow") or len(others) != 1 or others[0] not in flow.folded:
         return operator in _ALIKE
+    if operator != "Pow" and _adds_again(flow, outputs[0]):
+        return False
     stored = flow.elements(flow.source(others[0]))
     if stored is None or stored.dtype.kind not in "iuf":
         return False
@@ -69,3 +71,9 @@ def _makes_one_of_zeros(flow: Flow, operator: str, inputs: Sequence[str], output
 
 _LEAST = 2.0**-14
 """The least magnitude of a constant to which a zero is added: some runtimes take subnormal numbers for 0."""
+
+
+def _adds_again(flow: Flow, name: str) -> bool:
+    """Whether a sum is read by another one with a constant: runtimes join both constants, which can leave none."""
+    readers = (flow.steps[i] for i in flow.readers_of(name))
+    return any(operator in ("Add", "Sub") and not flow.folded.isdisjoint(inputs) for operator, inputs, _ in readers)
