@@ -168,6 +168,8 @@ LACKED = frozenset({
     "Pad with mode wrap",
     *(f"{operator} of computed {name}" for operator, names in _STORED.items() for name in names.split()),
     "GatherElements of indices of another shape",
+    "AffineGrid of computed size", "STFT of computed window", "ScatterND with reduction max",
+    "ScatterND with reduction min",
 })  # fmt: skip
 """Operators, and forms of them, that it does not run, as ``tools/measure_operators.py`` and the tests found."""
 DEVIATING = frozenset({
@@ -178,6 +180,8 @@ DEVIATING = frozenset({
     "DynamicQuantizeLinear", "QuantizeLinear with an odd zero point",
     "QuantizeLinear to 16 bits", "TopK whose indices are read", "DFT along the default axis",
     "Tile of four axes or more by repeats that are not stored",
+    "Reduction of computed axes", "GatherND of negative indices",
+    "Cast of integers to a type that does not hold all of them",
     "LayerNormalization with a scale or bias that is broadcast", "NonMaxSuppression without iou_threshold",
     "RoiAlign without sampling_ratio",
 })  # fmt: skip
@@ -198,7 +202,12 @@ STRICT_SINCE = {
 """The release from which on it does not take that. It takes quantisations to 16 bits away, and nothing is left then."""
 STRICT_BEFORE = {
     **{f"{operator} of axes as an input": release for operator, release in _INPUT_BEFORE.items()},
-    **{f"ScatterND with reduction {reduction}": (2026, 4) for reduction in ("add", "mul")},
+    **{f"ScatterND with reduction {reduction}": (2026, 4) for reduction in ("add", "max", "min", "mul")},
+    "AffineGrid of computed size": (2025, 4),
+    "STFT of computed window": (2026, 0),
+    "Reduction of computed axes": (2024, 6),
+    "GatherND of negative indices": (2025, 4),
+    "Cast of integers to a type that does not hold all of them": (2025, 4),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), (2023, 1)),
     "AveragePool whose last window begins in the padding": (2026, 4),
     "AveragePool with dilations": (2025, 4),
