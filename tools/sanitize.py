@@ -103,7 +103,9 @@ SANITIZERS = {
 
 
 def build(sanitizer: Sanitizer, source: Path, to: Path) -> None:
-    """Install the module, built from ``source`` with a sanitizer, into the folder ``to``."""
+    """Install the module, built from ``source`` with a sanitizer, into the folder ``to``, unless that is there."""
+    if to.exists():
+        return
     settings = (f"-Ccmake.define.MINUEND_SANITIZE={sanitizer.flag}", "-Ccmake.define.MINUEND_DEVELOP=ON")
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(to), *settings, str(source)]
     subprocess.run(command, env={**os.environ, "CC": "gcc", "CXX": "g++"}, check=True)
@@ -166,8 +168,7 @@ def examine(name: str, *, short: bool, keep: Path | None) -> bool:
     with tempfile.TemporaryDirectory(prefix="sanitize-") as folder:
         package, logs = (keep or Path(folder)) / name, Path(folder)
         begin = cpu_seconds()
-        if not package.exists():
-            build(sanitizer, ROOT, package)
+        build(sanitizer, ROOT, package)
         built = cpu_seconds()
         status, reports = run(sanitizer, package, sanitizer.short if short else sanitizer.long, logs)
         seconds = f"{built - begin:.0f} CPU seconds to build, {cpu_seconds() - built:.0f} of tests"
